@@ -20,6 +20,8 @@ class Network:
 
     def __init__(self) -> None:
         self.listening: dict[str, tuple[Local, Clock]] = {}
+        self.refusals: dict[str, str] = {}
+        """Why the front end at an address is refused by those that join."""
         self.hops = 0
         self._cut: set[frozenset[str]] = set()
         self._watching: list[tuple[str, str, Callable[[], None]]] = []
@@ -60,6 +62,9 @@ class NetworkLink:
 
     def partition(self, address: str, queue: Queue, place: PartitionKey) -> Partition:
         return _Remote(self._network, self._here, address, place, queue.version)
+
+    async def refusal(self, address: str) -> str | None:
+        return self._network.refusals.get(address)
 
     def forget(self, address: str) -> None:
         self.forgotten.append(address)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from dovemq.cluster.membership import LOOK_MS_MIN, AnotherFrontEnd
+from dovemq.cluster.membership import LOOK_MS_MIN, AnotherFrontEnd, FrontEndRefused
 from dovemq.cluster.sightings import (
     FrontEnd,
     FrontEndState,
@@ -200,6 +200,24 @@ async def test_front_end_is_refused_beside_one_that_is_alone(front_ends: FrontEn
         await front_ends.start("host-2:7000")
     with pytest.raises(AnotherFrontEnd):
         await front_ends.start(alone=True)
+
+
+@in_virtual_time
+async def test_front_end_that_a_living_one_refuses_does_not_serve(front_ends: FrontEnds) -> None:
+    first = await front_ends.start("host-1:7000")
+    front_ends.network.refusals["host-1:7000"] = "secrets differ"
+    with pytest.raises(FrontEndRefused, match=r"host-1:7000 and this one refuse .* secrets differ"):
+        await front_ends.start("host-2:7000")
+    assert [each.incarnation for each in first.store.membership.serving()] == [1]
+
+
+@in_virtual_time
+async def test_refusal_by_a_dead_front_end_does_not_count(front_ends: FrontEnds) -> None:
+    first = await front_ends.start("host-1:7000")
+    first.store.abandon()
+    front_ends.network.refusals["host-1:7000"] = "another program listens there"
+    second = await front_ends.start("host-2:7000")
+    assert second.store.membership.leads()
 
 
 @in_virtual_time

@@ -10,6 +10,8 @@ import pytest
 
 from dovemq.cluster.link import Dialling, LinkListener, PeerLinks, cluster_name
 from dovemq.cluster.link.greeting import ClusterIdentity
+from dovemq.cluster.link.tls import dialling_context
+from dovemq.cluster.membership import FrontEndRefused
 from dovemq.cluster.sightings import LeaseTimes
 from dovemq.cluster.store import ClusterStore
 from dovemq.core.commands import Ask, Draft, Lease, Settlement
@@ -28,7 +30,11 @@ TIMES: Final = LeaseTimes(heartbeat_ms=200, lease_ms=1_500, margin_ms=300)
 class RealFrontEnd:
     """A front end that listens on a port of its own and dials the others."""
 
-    def __init__(self, state: MemoryDatabaseState, number: int) -> None:
+    def __init__(
+        self, state: MemoryDatabaseState, number: int, secret: bytes = SECRET, *, tls: bool = False
+    ) -> None:
+        self._secret = secret
+        self._context = dialling_context() if tls else None
         self.clock = SystemClock()
         self._state = state
         self._number = number
@@ -40,12 +46,12 @@ class RealFrontEnd:
             lambda: cluster_name(self.store.receipt_key),
             "1.0",
             lambda: str(self.store.membership.incarnation),
-            SECRET,
+            self._secret,
         )
         self.listener = LinkListener(_Late(self), self.clock, identity, nonces(self._number))
         await self.listener.start(HOST, 0)
-        dialling = Dialling(identity, random.Random(self._number), nonces(100 + self._number))
-        self.links = PeerLinks(dialling)
+        rng, fresh = random.Random(self._number), nonces(100 + self._number)
+        self.links = PeerLinks(Dialling(identity, rng, fresh, self._context))
         self.store = ClusterStore(
             MemoryDatabase(self._state),
             Openings(self.clock, []),
@@ -131,6 +137,24 @@ async def _owned_elsewhere(
     [owner] = [each for each in front_ends if each.owns(queue)]
     other = next(each for each in front_ends if each is not owner)
     return queue, owner, other
+
+
+@pytest.mark.parametrize(
+    ("secret", "tls", "reason"),
+    [(SECRET[::-1], False, "secret"), (SECRET, True, "turn TLS on for all front ends or for none")],
+    ids=["secret", "TLS"],
+)
+async def test_front_end_that_cannot_link_with_the_others_does_not_join(
+    secret: bytes, tls: bool, reason: str
+) -> None:
+    state = MemoryDatabaseState()
+    first = await RealFrontEnd(state, 1).start()
+    stranger = RealFrontEnd(state, 2, secret, tls=tls)
+    with pytest.raises(FrontEndRefused, match=reason):
+        await stranger.start()
+    assert [each.incarnation for each in first.store.membership.serving()] == [1]
+    await stranger.stop()
+    await first.stop()
 
 
 async def test_any_front_end_sends_receives_and_settles(three: list[RealFrontEnd]) -> None:

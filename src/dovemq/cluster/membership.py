@@ -9,7 +9,7 @@ Incarnations are numbered in the order of joining: the oldest one that lives lea
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from dovemq.cluster.heartbeats import KIND, Heartbeats, declare_dead, front_end_of
@@ -43,8 +43,24 @@ class AnotherFrontEnd(StoreUnusable):
         self.other = other
 
 
+class FrontEndRefused(StoreUnusable):
+    """Two front ends that refuse each other must not both serve a store."""
+
+    def __init__(self, database: str, other: FrontEnd, reason: str) -> None:
+        super().__init__(
+            database,
+            f"front end {other.incarnation} at {other.address} and this one refuse each other: "
+            f"{reason}",
+            "give both the same --cluster-secret-file, release and use of TLS, or stop that one",
+        )
+        self.other = other
+
+
 class Membership:
-    """`changed` is called when the front ends have changed, `dropped` when the lease was lost."""
+    """`changed` is called when the front ends have changed, `dropped` when the lease was lost.
+
+    `refusal` tells why the front end at an address and this one refuse each other, if they do.
+    """
 
     def __init__(
         self,
@@ -55,6 +71,7 @@ class Membership:
         monotonic_ms: MonotonicClock,
         new_token: Callable[[], str],
         times: LeaseTimes,
+        refusal: Callable[[str], Awaitable[str | None]],
         changed: Callable[[], None],
         dropped: Callable[[], None],
     ) -> None:
@@ -72,6 +89,7 @@ class Membership:
         self._monotonic_ms = monotonic_ms
         self._new_token = new_token
         self._times = times
+        self._refusal = refusal
         self._changed = changed
         self._dropped = dropped
         self._memory: Memory = {}
@@ -106,7 +124,11 @@ class Membership:
         return tuple(each for each in self.front_ends if each.serving)
 
     async def join(self) -> None:
-        """Become a member; `AnotherFrontEnd` if this one or a living one must be alone."""
+        """Become a member.
+
+        Raises `AnotherFrontEnd` if this one or a living one must be alone, and `FrontEndRefused` if
+        the two refuse each other.
+        """
         for _ in range(JOIN_ATTEMPTS_MAX):
             number = await next_number(self._database.records, "incarnation", self._new_token)
             self._heartbeats = Heartbeats(
@@ -271,13 +293,13 @@ class Membership:
             await records.remove(KIND, str(each.incarnation), each.version)
 
     async def _outlast_others(self, heartbeats: Heartbeats) -> None:
-        """Wait until no other front end lives, if this one or the other has no address.
+        """Wait until no other front end lives with which this one cannot serve.
 
         A living one shows itself by its next heartbeat, and then this one gives up.
         """
         first: dict[int, int] = {}
-        while others := self._in_the_way():
-            for each in others:
+        while others := await self._in_the_way():
+            for each, error in others:
                 if each.incarnation not in first:
                     first[each.incarnation] = each.version
                     log.info(
@@ -285,7 +307,7 @@ class Membership:
                         each.incarnation,
                     )
                 elif first[each.incarnation] != each.version:
-                    raise AnotherFrontEnd(self._database.name, each)
+                    raise error
             await asyncio.sleep(self._times.heartbeat_ms / 1_000)
             await heartbeats.beat()
             await self._look()
@@ -300,12 +322,17 @@ class Membership:
                     each.address,
                 )
 
-    def _in_the_way(self) -> list[FrontEnd]:
-        return [
-            each
-            for each in self.front_ends
-            if each.incarnation != self.incarnation and None in (self._address, each.address)
-        ]
+    async def _in_the_way(self) -> list[tuple[FrontEnd, StoreUnusable]]:
+        """The front ends with which this one cannot serve the store, and why."""
+        others = [each for each in self.front_ends if each.incarnation != self.incarnation]
+        errors = await asyncio.gather(*map(self._conflict, others))
+        return [(each, error) for each, error in zip(others, errors, strict=True) if error]
+
+    async def _conflict(self, other: FrontEnd) -> StoreUnusable | None:
+        if self._address is None or other.address is None:
+            return AnotherFrontEnd(self._database.name, other)
+        reason = await self._refusal(other.address)
+        return None if reason is None else FrontEndRefused(self._database.name, other, reason)
 
 
 def _outline(front_ends: tuple[FrontEnd, ...]) -> list[tuple[int, FrontEndState]]:

@@ -59,6 +59,12 @@ class Link(Protocol):
         have missed something.
         """
 
+    async def refusal(self, address: str) -> str | None:
+        """Why the front end at that address and this one refuse each other.
+
+        None if they do not, or if the other cannot be reached now.
+        """
+
     def forget(self, address: str) -> None:
         """The front end at that address is dead: end the connection to it.
 

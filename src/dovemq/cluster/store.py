@@ -111,6 +111,7 @@ class ClusterStore:
             monotonic_ms=monotonic_ms,
             new_token=new_token,
             times=times,
+            refusal=self._refusal,
             changed=self._front_ends_changed,
             dropped=self._drop,
         )
@@ -130,7 +131,7 @@ class ClusterStore:
         self.local = LocalPartitions(self._peer)
 
     async def start(self) -> None:
-        """Read the catalogue and join; `AnotherFrontEnd` if one of the two must be alone."""
+        """Read the catalogue and join, or raise as `Membership.join` does."""
         self.receipt_key = await shared_secret(self._database.records, RECEIPT_KEY, self._new_key)
         await self.catalogue.refresh()
         await self.membership.join()
@@ -212,6 +213,9 @@ class ClusterStore:
     def _check_open(self) -> None:
         if self._closed:
             raise Draining()
+
+    async def _refusal(self, address: str) -> str | None:
+        return None if self._link is None else await self._link.refusal(address)
 
     def _place(self, queue: Queue, number: int) -> PlacedPartition:
         place = (queue.number, number)

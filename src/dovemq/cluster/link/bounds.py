@@ -49,6 +49,8 @@ RETRY_SECONDS_MAX: Final = 2.0
 RETRY_DOUBLINGS_MAX: Final = 16
 STEADY_SECONDS: Final = 1.0
 """Age of a connection after which its loss is answered by dialling at once."""
+REFUSAL_SECONDS_MAX: Final = 2.0
+"""Time that a front end which joins waits for another to say whether it refuses this one."""
 REFUSED_SECONDS: Final = 10.0
 """Wait after a refusal, which only an operator can change."""
 JITTER_SHARE: Final = 0.5

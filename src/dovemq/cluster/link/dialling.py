@@ -5,7 +5,7 @@ import logging
 import random
 import ssl
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -13,6 +13,7 @@ from dovemq.cluster.link.bounds import (
     CONNECT_SECONDS_MAX,
     GREETING_SECONDS_MAX,
     JITTER_SHARE,
+    REFUSAL_SECONDS_MAX,
     REFUSED_SECONDS,
     RETRY_DOUBLINGS_MAX,
     RETRY_SECONDS_MAX,
@@ -90,6 +91,14 @@ class OutgoingLink:
             self._parked.append((verb, future))
             self._dial()
         return future
+
+    async def refusal(self) -> str | None:
+        """Why one side refuses the other, after an attempt to connect; None if neither does."""
+        if self._session is None and self._retry is None and not self._closed:
+            self._dial()
+        if self._attempt is not None:
+            await asyncio.wait([self._attempt], timeout=REFUSAL_SECONDS_MAX)
+        return self.cause if self._session is None and self.refused else None
 
     def cancel(self, verb: Verb, future: asyncio.Future[Any]) -> None:
         if self._session is not None:
@@ -259,7 +268,10 @@ class _Attempt:
                 return await self._over
         except (OSError, ValueError, TimeoutError) as error:
             session.channel.fail("the attempt took too long")
-            return _cause(error)
+            # A listener without TLS ends the connection when the handshake begins.
+            tls = self._dialling.context is not None and isinstance(error, ConnectionResetError)
+            self.rejected = tls or isinstance(error, ssl.SSLError)
+            return _TLS_FAILED if tls else _cause(error)
         except asyncio.CancelledError:
             session.channel.fail("this front end closed the link")
             raise
@@ -283,6 +295,9 @@ class _Attempt:
     def _make_greeting(self, fingerprint: bytes) -> DiallerGreeting:
         dialling = self._dialling
         return DiallerGreeting(dialling.identity, dialling.new_nonce(), fingerprint)
+
+
+_TLS_FAILED: Final = "the TLS handshake was ended: turn TLS on for all front ends or for none"
 
 
 def _cause(error: Exception) -> str:

@@ -39,10 +39,10 @@ class PeerLinks:
         self._links: dict[str, OutgoingLink] = {}
 
     def partition(self, address: str, queue: Queue, place: PartitionKey) -> RemotePartition:
-        link = self._links.get(address)
-        if link is None:
-            link = self._new_link(address)
-        return RemotePartition(link, place, queue.version)
+        return RemotePartition(self._link(address), place, queue.version)
+
+    async def refusal(self, address: str) -> str | None:
+        return await self._link(address).refusal()
 
     def forget(self, address: str) -> None:
         link = self._links.get(address)
@@ -55,6 +55,10 @@ class PeerLinks:
     async def close(self) -> None:
         for link in self._links.values():
             await link.close()
+
+    def _link(self, address: str) -> OutgoingLink:
+        link = self._links.get(address)
+        return self._new_link(address) if link is None else link
 
     def _new_link(self, address: str) -> OutgoingLink:
         if len(self._links) >= LINKS_MAX:

@@ -215,7 +215,10 @@ class CallerSession:
         self._owner.session_ended(self, cause, rejected=self._rejected)
 
     def unreadable(self, start: bytes) -> str:
-        return "a frame is too long" if self.peer is not None else reason_for_bytes(start)
+        if self.peer is not None:
+            return "a frame is too long"
+        self._rejected = True
+        return reason_for_bytes(start)
 
     def _greet(self, payload: memoryview) -> None:
         assert self._greeting is not None

@@ -127,9 +127,13 @@ async def create_keyspace(session: CassandraSession) -> None:
     if (session.location.keyspace,) not in keyspaces:
         datacenter = _datacenter(session, await node.ring())
         copies = {"class": "NetworkTopologyStrategy", datacenter: session.location.replication}
-        await node.run(
-            f"CREATE KEYSPACE IF NOT EXISTS {session.location.keyspace} WITH replication = {copies}"
-        )
+        keyspace = session.location.keyspace
+        try:
+            await node.run(f"CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = {copies}")
+        except StatementRefused as error:
+            remedy = f"let the user of the store create it, or create it: {keyspace}"
+            found = f"the keyspace cannot be created ({error})"
+            raise StoreUnusable(session.name, found, remedy) from None
         await node.await_agreement()
 
 

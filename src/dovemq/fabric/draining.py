@@ -106,9 +106,9 @@ class DrainingPartitions:
             log.warning("partition %d of queue %s is unknown: %s", partition, queue.key, error)
 
     async def _emptied(self, queue: Queue, partition: int, batches: int) -> int:
-        active = queue.settings.layout.active
+        targets = queue.settings.targets
         for batch in range(batches):
-            moved = await self._exchange.move(queue, partition, active, BATCH_COUNT_MAX)
+            moved = await self._exchange.move(queue, partition, targets, BATCH_COUNT_MAX)
             if moved < BATCH_COUNT_MAX:
                 return batch + bool(moved)
         return batches

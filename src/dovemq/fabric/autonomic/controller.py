@@ -13,11 +13,11 @@ import msgspec
 from msgspec import Struct
 
 from dovemq.core.errors import InvariantError
+from dovemq.core.partitions import ControlMemory
 from dovemq.fabric.autonomic.election import Election, elect
 from dovemq.fabric.autonomic.exchange import SuggestedExchange, suggest_exchanges
 from dovemq.fabric.autonomic.observation import (
     ClientJoins,
-    ControlMemory,
     PartitionLoad,
     QueueLoad,
 )

@@ -1,8 +1,8 @@
 """A store whose queues may have several partitions, over a store of partitions.
 
 Implements `core.ports.Store`. Partition 0 is the whole queue. A queue that never had more than one
-partition is answered by the inner store itself and pays nothing for the fabric. One that did stays
-with a `LogicalPartition`: its receipts may name other partitions.
+partition, and does not size itself, is answered by the inner store itself and pays nothing for the
+fabric. Any other stays with a `LogicalPartition`: its receipts may name other partitions.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from dovemq.fabric.draining import DrainingPartitions
 from dovemq.fabric.exchange import Exchange
 from dovemq.fabric.logical import LogicalPartition
 from dovemq.fabric.members import Locality, everywhere_local
+from dovemq.fabric.sizing import SelfSizing, SizingPorts
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +38,7 @@ class FabricStore:
         clock: Clock,
         observer: Observer | None = None,
         is_local: Locality = everywhere_local,
+        sizing: SizingPorts | None = None,
     ) -> None:
         self.receipt_key = store.receipt_key
         self._store = store
@@ -48,6 +50,8 @@ class FabricStore:
         self._upkeep: asyncio.Task[None] | None = None
         self.exchange = Exchange(store, clock, self._observer)
         self.draining = DrainingPartitions(store, self.exchange, clock, self._changed)
+        ports = sizing or SizingPorts(is_local=is_local)
+        self.sizing = SelfSizing(store, self.exchange, clock, self._changed, ports)
 
     def start(self, leads: Callable[[], bool] = lambda: True) -> None:
         """`leads` tells whether this front end takes care of partitions for all, at this moment."""
@@ -64,14 +68,20 @@ class FabricStore:
 
     def partition(self, queue: Queue, number: int) -> Partition:
         logical = self._logical.get(queue.number)
-        if number or (logical is None and not queue.settings.layout.highest):
+        settings = queue.settings
+        if number or (logical is None and not settings.layout.highest and not settings.auto):
             return self._store.partition(queue, number)
         if logical is None:
             return self._add(queue)
         if queue.version > logical.queue.version:
             logical.follow(queue)
-            self.draining.noticed(queue)
+            self.noticed(queue)
         return logical
+
+    def noticed(self, queue: Queue) -> None:
+        """A version of a queue was seen; the next step of the upkeep takes care of it."""
+        self.draining.noticed(queue)
+        self.sizing.noticed(queue)
 
     def drain(self) -> None:
         """Answer the receives that wait inside queues, now and from now on."""
@@ -90,13 +100,17 @@ class FabricStore:
         """One step of the upkeep; with `scan`, all queues are looked at."""
         if scan:
             known = list(self._logical)
-            numbers = set(await self.draining.find(look=leads))
+            numbers = set()
+            for queue in await self.draining.find(look=leads):
+                numbers.add(queue.number)
+                self.sizing.noticed(queue)
             for number in known:
                 if number not in numbers:
                     # The queue was removed.
                     self._logical.pop(number, None)
         if leads:
             await self.draining.step()
+        await self.sizing.step(leads=leads)
 
     async def _keep_up(self, leads: Callable[[], bool]) -> None:
         for step in itertools.count(1):
@@ -114,5 +128,5 @@ class FabricStore:
         if self._drained:
             logical.drain()
         self._logical[queue.number] = logical
-        self.draining.noticed(queue)
+        self.noticed(queue)
         return logical

@@ -188,7 +188,7 @@ def joined(reports: Iterable[PartitionReport]) -> dict[tuple[int, int], Partitio
     """The partitions as all front ends know them together.
 
     While a partition moves, two front ends may have reported to serve it. The one with more
-    messages is right: the other one has just opened it, or has just given it away.
+    messages, or with more work, counts: the other has just opened it or given it away.
     """
     known: dict[tuple[int, int], PartitionReport] = {}
     for each in reports:
@@ -197,8 +197,12 @@ def joined(reports: Iterable[PartitionReport]) -> dict[tuple[int, int], Partitio
     return known
 
 
+def _weight(report: PartitionReport) -> tuple[bool, int, int]:
+    return report.served, report.visible + report.held, report.operations
+
+
 def _together(one: PartitionReport, other: PartitionReport) -> PartitionReport:
-    served = max(one, other, key=lambda each: (each.served, each.visible + each.held))
+    served = max(one, other, key=_weight)
     return msgspec.structs.replace(
         served,
         producers=one.producers + other.producers,

@@ -269,7 +269,9 @@ def admin_page() -> str:
         table(("route", "role", "parameters", "body", "what it does"), rows),
         section(
             "Recorded",
-            f"The audit log records these routes: {recorded}; and these operations: {operations}.",
+            f"The audit log records these routes: {recorded}; these operations: {operations}; and "
+            "the changes that the service makes to partitions of queues that size themselves, "
+            "without an account.",
         ),
     )
 

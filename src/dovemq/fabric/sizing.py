@@ -28,7 +28,7 @@ def never_busy() -> float:
 
 
 class SizingPorts(Struct, frozen=True):
-    """What the sizing of queues needs of the front end around it.
+    """The sources and places that the sizing of queues gets from the front end around it.
 
     `utilisation` is the share of its CPU quota that was used since the last call.
     """

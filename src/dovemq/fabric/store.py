@@ -17,6 +17,7 @@ from dovemq.core.ports import Catalogue, Clock, Partition, Store
 from dovemq.core.queue import Queue
 from dovemq.fabric.draining import DrainingPartitions
 from dovemq.fabric.exchange import Exchange
+from dovemq.fabric.explaining import QueueExplanation, explained
 from dovemq.fabric.logical import LogicalPartition
 from dovemq.fabric.members import Locality, everywhere_local
 from dovemq.fabric.sizing import SelfSizing, SizingPorts
@@ -48,6 +49,7 @@ class FabricStore:
         self._logical: dict[int, LogicalPartition] = {}
         self._drained = False
         self._upkeep: asyncio.Task[None] | None = None
+        self._leads: Callable[[], bool] = lambda: True
         self.exchange = Exchange(store, clock, self._observer)
         self.draining = DrainingPartitions(store, self.exchange, clock, self._changed)
         ports = sizing or SizingPorts(is_local=is_local)
@@ -55,6 +57,7 @@ class FabricStore:
 
     def start(self, leads: Callable[[], bool] = lambda: True) -> None:
         """`leads` tells whether this front end takes care of partitions for all, at this moment."""
+        self._leads = leads
         self._upkeep = asyncio.get_running_loop().create_task(self._keep_up(leads))
 
     @property
@@ -82,6 +85,11 @@ class FabricStore:
         """A version of a queue was seen; the next step of the upkeep takes care of it."""
         self.draining.noticed(queue)
         self.sizing.noticed(queue)
+
+    async def explain(self, queue: Queue) -> QueueExplanation:
+        """Why the queue has the partitions that it has, as this front end sees it."""
+        view = self.sizing.view
+        return await explained(queue, view, self._store, self._clock, leads=self._leads())
 
     def drain(self) -> None:
         """Answer the receives that wait inside queues, now and from now on."""

@@ -48,9 +48,9 @@ def cpu_cores(root: Path = _ROOT, groups: Path = _GROUPS) -> float:
         for line in groups.read_text().splitlines():
             _, controllers, path = line.split(":", 2)
             if not controllers:
-                quotas += _quotas(root, path, _quota_v2)
+                quotas += _quotas(root, path, _quota_of_unified)
             elif "cpu" in controllers.split(","):
-                quotas += _quotas(root / "cpu", path, _quota_v1)
+                quotas += _quotas(root / "cpu", path, _quota_of_cpu_group)
     return min(quotas)
 
 
@@ -69,11 +69,11 @@ def _quotas(root: Path, path: str, quota: Callable[[Path], float | None]) -> lis
     return found
 
 
-def _quota_v2(group: Path) -> float | None:
+def _quota_of_unified(group: Path) -> float | None:
     quota, period = (group / "cpu.max").read_text().split()
     return None if quota == "max" else int(quota) / int(period)
 
 
-def _quota_v1(group: Path) -> float | None:
+def _quota_of_cpu_group(group: Path) -> float | None:
     quota = int((group / "cpu.cfs_quota_us").read_text())
     return None if quota <= 0 else quota / int((group / "cpu.cfs_period_us").read_text())

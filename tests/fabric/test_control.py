@@ -200,8 +200,8 @@ def test_explanation_shows_queue_partitions_and_what_comes_next() -> None:
 def test_explanation_tells_why_nothing_changes() -> None:
     lines = explain(load((1, 2)), FRESH, SETTINGS)
     assert lines[-1] == (
-        "no change, by bounds: 3 clients on a capacity of 6 are a load of 0.50, but 1 partitions "
-        "must stay"
+        "no change, by bounds: 3 clients on a capacity of 6 are a load of 0.50, but the least "
+        "number of partitions is 1"
     )
 
 

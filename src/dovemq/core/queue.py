@@ -79,9 +79,9 @@ class QueueSettings(Struct, frozen=True):
     layout: Layout = Layout()
     """The partitions by number. It follows from `partitions` and cannot be set."""
     auto: bool = False
-    """The queue sizes itself: the controller sets `partitions` and `layout`."""
+    """The queue sizes itself, and its clients have sessions."""
     control: ControlMemory = ControlMemory()
-    """The controller's memory, which cannot be set."""
+    """The memory of the controller that sizes the queue. It cannot be set."""
     partitions_min: int = 1
     partitions_max: int = 16
     inhibition_ms: int = 30 * limits.SECOND_MS

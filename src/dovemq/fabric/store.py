@@ -1,8 +1,9 @@
 """A store whose queues may have several partitions, over a store of partitions.
 
 Implements `core.ports.Store`. Partition 0 is the whole queue. A queue that never had more than one
-partition, and does not size itself, is answered by the inner store itself and pays nothing for the
-fabric. Any other stays with a `LogicalPartition`: its receipts may name other partitions.
+partition is answered by the inner store itself and pays nothing for the fabric. One that did stays
+with a `LogicalPartition`: its receipts may name other partitions. One that sizes itself has a
+`LogicalPartition` from the start, since its clients' sessions count.
 """
 
 import asyncio

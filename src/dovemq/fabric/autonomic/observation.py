@@ -1,4 +1,4 @@
-"""The controller's view of a queue. Its memory between two decisions is in `core.partitions`."""
+"""The controller's view of a queue."""
 
 import enum
 from typing import TypeAlias

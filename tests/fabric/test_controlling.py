@@ -85,6 +85,19 @@ async def test_inhibition_of_the_owner_is_used() -> None:
     assert world.actions == [(ADD, 1), (ADD, 2), (ADD, 3)]
 
 
+async def test_inhibition_by_a_front_end_whose_clock_is_ahead_lasts_no_longer() -> None:
+    world = await SizedWorld().start()
+    world.clients.set(0, 20, 20)
+    ahead_ms = world.clock.now_ms() + 3_600_000
+    control = msgspec.structs.replace(world.control, inhibited_until_ms=ahead_ms)
+    settings = msgspec.structs.replace(world.queue.settings, control=control)
+    await world.fabric.catalogue.replace(msgspec.structs.replace(world.queue, settings=settings))
+    await world.step(INHIBITION_STEPS)
+    assert not world.actions
+    await world.step()
+    assert world.actions == [(ADD, 1)]
+
+
 async def test_queue_grows_to_its_greatest_number_at_most() -> None:
     world = await SizedWorld(partitions_max=2, inhibition_ms=0).start()
     world.clients.set(0, 50, 50)

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from dovemq.core.errors import DoveError
+from dovemq.core.partitions import ControlMemory
 from dovemq.core.ports import Catalogue, Clock
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
 from dovemq.fabric.actuator import Placement, carried_out, free_number
@@ -106,10 +107,11 @@ class PartitionController:
         """The decision, and the settings of the queue after it."""
         observation = self._view.observation(queue)
         wanted = control_settings(queue.settings, self._view.typical_capacity(queue))
-        decision, memory = decide(observation, queue.settings.control, wanted)
+        before = _shortened(queue.settings, observation.now_ms)
+        decision, memory = decide(observation, before, wanted)
         action = decision.action
         if action is not None and action.kind is ActionKind.ADD:
-            number = free_number(queue, queue.settings.control.last_number, self._placement)
+            number = free_number(queue, before.last_number, self._placement)
             action = msgspec.structs.replace(action, partition=number)
             memory = msgspec.structs.replace(memory, last_number=number)
             decision = msgspec.structs.replace(decision, action=action)
@@ -155,6 +157,19 @@ class PartitionController:
             if moved < count:
                 return
             left -= moved
+
+
+def _shortened(settings: QueueSettings, now_ms: int) -> ControlMemory:
+    """The memory with an inhibition that ends in time.
+
+    It may be too long because its owner has shortened it since, or because another front end has
+    begun it whose clock is ahead.
+    """
+    memory = settings.control
+    latest_ms = now_ms + settings.inhibition_ms
+    if memory.inhibited_until_ms <= latest_ms:
+        return memory
+    return msgspec.structs.replace(memory, inhibited_until_ms=latest_ms)
 
 
 def control_settings(settings: QueueSettings, typical_capacity: float) -> ControlSettings:

@@ -1,9 +1,12 @@
 """`dovemq queue explain` and `show` for queues of several partitions, against a real server."""
 
 import json
+import shlex
 import uuid
 from collections.abc import Callable
 from typing import Any
+
+from tests.acceptance.documents import blocks
 
 Command = Callable[..., str]
 
@@ -53,3 +56,15 @@ def test_queue_with_a_fixed_number_is_explained(dovemq: Command) -> None:
     assert lines[0] == "number of partitions 2: the number is fixed by its owner"
     assert lines[2].split() == ["PARTITION", "STATE", "VISIBLE", "HIDDEN"]
     assert len(lines) == 5
+
+
+def test_commands_of_the_how_to_work_as_written(dovemq: Command) -> None:
+    scripts = [text for _, text in blocks("docs/how-to/size-a-queue.md")]
+    lines = [line for text in scripts for line in text.splitlines()]
+    assert len(lines) == 6
+    for line in lines:
+        assert dovemq(*shlex.split(line)[1:])
+    assert (
+        json.loads(dovemq("queue", "show", "clicks", "--json"))["Attributes"]["Partitions"]
+        == "auto"
+    )

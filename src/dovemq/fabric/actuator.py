@@ -21,9 +21,9 @@ from dovemq.core.partitions import ControlMemory, with_active, with_draining
 from dovemq.core.queue import Queue, QueueSettings
 from dovemq.fabric.autonomic import ActionKind, ControlAction
 
-NUMBERS_PER_PARTITION: Final = 2
-"""A queue uses this many numbers for each partition that it may have. More would leave more
-forgotten numbers to look after; fewer would leave no choice of a place."""
+NUMBERS_PER_PARTITION: Final = 8
+"""A queue chooses among this many numbers for each partition that it may have, so that nearly every
+place has a free one."""
 
 Placement = Callable[[int, int], int]
 """The front end that serves the partition, or would: number of the queue, of the partition."""
@@ -35,14 +35,18 @@ def one_place(queue_number: int, partition: int) -> int:
 
 
 def free_number(queue: Queue, last_number: int, placement: Placement) -> int:
-    """The number for a new partition: the next one in turn at the place with the fewest."""
-    active = queue.settings.layout.active
+    """The number for a new partition: one at a place with the fewest partitions of the queue.
+
+    Among these, numbers that were used before come first, since each number that was ever used is
+    looked after for as long as the queue exists. Otherwise they are used in turn.
+    """
+    active, highest = queue.settings.layout.active, queue.settings.layout.highest
     numbers = min(NUMBERS_PER_PARTITION * queue.settings.partitions_max, PARTITIONS.most)
     first = last_number + 1
     turn = [each % numbers for each in range(first, first + numbers)]
     taken = collections.Counter(placement(queue.number, number) for number in active)
     free = (number for number in turn if number not in active)
-    return min(free, key=lambda number: taken[placement(queue.number, number)])
+    return min(free, key=lambda number: (taken[placement(queue.number, number)], number > highest))
 
 
 def carried_out(

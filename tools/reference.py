@@ -53,7 +53,12 @@ EXTENDED_MEANING: Final[Mapping[str, str]] = {
     "removes the limit.",
     "Partitions": "The number of physical queues that hold the messages; see "
     "[partitions](../explanation/partitions.md). It cannot change on FIFO queues, which need "
-    "`DeduplicationScope` `messageGroup` for more than one.",
+    "`DeduplicationScope` `messageGroup` for more than one. With `auto` the queue "
+    "[sizes itself](../explanation/partitions.md#queues-that-size-themselves).",
+    "PartitionsMin": "`Partitions=auto`: the least number of partitions.",
+    "PartitionsMax": "`Partitions=auto`: the greatest number of partitions.",
+    "InhibitionSeconds": "`Partitions=auto`: the time after a change in which no partition is "
+    "added or marked for removal.",
     "DequeueStrategy": "How a receive searches several partitions: in turn, by their numbers of "
     "messages at the last look, or in turn with a pause after a miss.",
     "DequeueFanout": "A receive looks into at most this many partitions in a row.",
@@ -233,7 +238,7 @@ def _shown(attribute: QueueAttribute, value: Any) -> str:
 def _shown_range(attribute: QueueAttribute, allowed: Range) -> str:
     least, most = (_shown(attribute, end) for end in allowed)
     unit = " seconds" if attribute.form == "seconds" else ""
-    other = f", or {AUTO}" if attribute.form == "tuned" else ""
+    other = f", or {AUTO}" if attribute.form in ("tuned", "sizing") else ""
     return f"{least} to {most}{unit}{other}"
 
 
@@ -264,7 +269,9 @@ def admin_page() -> str:
         table(("route", "role", "parameters", "body", "what it does"), rows),
         section(
             "Recorded",
-            f"The audit log records these routes: {recorded}; and these operations: {operations}.",
+            f"The audit log records these routes: {recorded}; these operations: {operations}; and "
+            "the changes that the service makes to partitions of queues that size themselves, "
+            "without an account.",
         ),
     )
 

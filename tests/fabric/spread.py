@@ -15,6 +15,7 @@ from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Partition, Store
 from dovemq.core.queue import Queue, QueueKey, QueueSettings, changed_settings, settings_with
 from dovemq.fabric.members import Locality, everywhere_local
+from dovemq.fabric.sizing import SizingPorts
 from dovemq.fabric.store import FabricStore
 from dovemq.stores.memory import MemoryStore
 from dovemq.testing.clock import ManualClock
@@ -76,14 +77,18 @@ class SpreadWorld:
     """One spread queue `jobs` in a fabric over a counting store in memory."""
 
     def __init__(
-        self, clock: Clock | None = None, is_local: Locality = everywhere_local, **changes: Any
+        self,
+        clock: Clock | None = None,
+        is_local: Locality = everywhere_local,
+        sizing: SizingPorts | None = None,
+        **changes: Any,
     ) -> None:
         self.manual = ManualClock()
         self.clock: Clock = clock or self.manual
         self.memory = MemoryStore(random.Random(5), b"receipt key of a spread queue")
         self.counting = CountingStore(self.memory)
         self.observer = Tally()
-        self.fabric = FabricStore(self.counting, self.clock, self.observer, is_local)
+        self.fabric = FabricStore(self.counting, self.clock, self.observer, is_local, sizing)
         self.queue: Queue
         self._ids = itertools.count(1)
         self._changes = {"partitions": 4, **changes}

@@ -187,8 +187,8 @@ def test_explanation_shows_queue_partitions_and_what_comes_next() -> None:
     partitions = (PartitionLoad(0, 2, 1, 6.0, 100), PartitionLoad(1, 1, 2, 6.0))
     lines = explain(QueueLoad(0, partitions), FRESH, SETTINGS)
     assert lines[0] == (
-        "2 partitions, from 1 to 4 allowed; 3 producers and 3 consumers on a capacity of 12 "
-        "clients: load 0.50"
+        "number of partitions 2, from 1 to 4 allowed; 3 producers and 3 consumers on a capacity "
+        "of 12 clients: load 0.50"
     )
     assert lines[1] == (
         "partition 0: 2 producers (0.667 of all), 1 consumers (0.333), load 0.50 of 6, "
@@ -200,8 +200,8 @@ def test_explanation_shows_queue_partitions_and_what_comes_next() -> None:
 def test_explanation_tells_why_nothing_changes() -> None:
     lines = explain(load((1, 2)), FRESH, SETTINGS)
     assert lines[-1] == (
-        "no change, by bounds: 3 clients on a capacity of 6 are a load of 0.50, but 1 partitions "
-        "must stay"
+        "no change, by bounds: 3 clients on a capacity of 6 are a load of 0.50, but the least "
+        "number of partitions is 1"
     )
 
 

@@ -2,10 +2,18 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from dovemq.core.errors import InvalidAttribute, InvariantError
-from dovemq.core.partitions import Layout, resized, with_active, with_draining, without
+from dovemq.core.partitions import (
+    ControlMemory,
+    Layout,
+    resized,
+    with_active,
+    with_draining,
+    without,
+)
 from dovemq.core.queue import QueueSettings, changed_settings, settings_with
 
 
@@ -92,3 +100,48 @@ def test_partitions_of_a_fifo_queue_cannot_change() -> None:
     with pytest.raises(InvalidAttribute, match="scope per group"):
         changed_settings(settings, {"deduplication_scope": "queue"})
     assert changed_settings(settings, {"partitions": 2}) == settings
+
+
+def test_queue_that_begins_to_size_itself_keeps_its_layout() -> None:
+    settings = settings_with(QueueSettings(), {"partitions": 3})
+    sized = changed_settings(settings, {"auto": True, "partitions_max": 2})
+    assert sized.auto
+    assert sized.layout == settings.layout
+
+
+def test_number_ends_the_sizing_and_forgets_what_the_controller_remembers() -> None:
+    settings = QueueSettings(
+        auto=True, partitions=3, layout=Layout((0, 1, 2), (), 2), control=ControlMemory(2, 5, 2)
+    )
+    fixed = changed_settings(settings, {"partitions": 2})
+    assert not fixed.auto
+    assert fixed.layout == Layout((0, 1), (2,), 2)
+    assert fixed.control == ControlMemory()
+    assert changed_settings(settings, {"delay_ms": 1}).control == settings.control
+
+
+def test_memory_of_the_controller_cannot_be_set() -> None:
+    with pytest.raises(InvalidAttribute, match="follows"):
+        settings_with(QueueSettings(), {"control": ControlMemory(1)})
+
+
+def test_least_number_is_not_above_the_greatest() -> None:
+    with pytest.raises(InvalidAttribute, match="4, is above the most, 3"):
+        settings_with(QueueSettings(), {"partitions_min": 4, "partitions_max": 3})
+
+
+def test_fifo_queue_cannot_size_itself() -> None:
+    with pytest.raises(InvalidAttribute, match="cannot size itself"):
+        settings_with(QueueSettings(fifo=True), {"auto": True})
+
+
+def test_marked_partition_is_no_target() -> None:
+    layout = Layout((0, 1), (), 1)
+    assert QueueSettings(layout=layout).targets == (0, 1)
+    assert QueueSettings(layout=layout, control=ControlMemory(1)).targets == (0,)
+
+
+def test_settings_of_an_earlier_version_are_read() -> None:
+    earlier = b'{"partitions":2,"layout":{"active":[0,1],"draining":[],"highest":1}}'
+    settings = msgspec.json.decode(earlier, type=QueueSettings)
+    assert (settings.auto, settings.control) == (False, ControlMemory())

@@ -81,8 +81,10 @@ class World:
         self.scratch = scratch
         ids = itertools.count()
         self.meter = Meter()
+        store = MemoryStore(random.Random(1), b"key", self.meter)
+        self.fabric = FabricStore(store, self.clock, self.meter)
         self.service: Service = build_service(
-            FabricStore(MemoryStore(random.Random(1), b"key", self.meter), self.clock, self.meter),
+            self.fabric,
             self.clock,
             lambda: f"id-{next(ids)}",
             observer=self.meter,
@@ -100,6 +102,7 @@ class World:
             audit=audit or self.audit,
             sessions=self.sessions,
             logins=self.logins,
+            explain=self.fabric.explain,
         )
         self.accounts = self.service.accounts
         self.accounts.use_root_key(KEY)

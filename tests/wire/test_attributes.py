@@ -37,6 +37,9 @@ EXTENDED_DEFAULTS = {
     "DeliveryPaused": "false",
     "LongDelay": "false",
     "Partitions": "1",
+    "PartitionsMin": "1",
+    "PartitionsMax": "16",
+    "InhibitionSeconds": "30",
     "DequeueStrategy": "conventional",
     "DequeueFanout": "3",
     "RdsSleepMilliseconds": "auto",
@@ -94,6 +97,10 @@ async def test_extended_attributes_are_returned_by_name_only() -> None:
         ("GroupConcurrency", "2"),
         ("GroupRatePerSecond", "5"),
         ("Partitions", "256"),
+        ("Partitions", "auto"),
+        ("PartitionsMin", "16"),
+        ("PartitionsMax", "256"),
+        ("InhibitionSeconds", "0"),
         ("DequeueStrategy", "rds"),
         ("DequeueFanout", "256"),
         ("RdsSleepMilliseconds", "250"),
@@ -258,7 +265,11 @@ async def test_permissions_added_at_once_are_all_kept() -> None:
     [
         ("Partitions", "0"),
         ("Partitions", "257"),
-        ("Partitions", "auto"),
+        ("Partitions", "Auto"),
+        ("PartitionsMin", "0"),
+        ("PartitionsMin", "17"),
+        ("PartitionsMax", "257"),
+        ("InhibitionSeconds", "3601"),
         ("DequeueStrategy", "lifo"),
         ("DequeueFanout", "0"),
         ("RdsSleepMilliseconds", "20001"),
@@ -286,9 +297,28 @@ async def test_fifo_queue_is_told_why_its_partitions_cannot_change() -> None:
     assert "lose their order" in answer.body["message"]
 
 
+async def test_fifo_queue_cannot_size_itself() -> None:
+    world = World()
+    fifo = {"FifoQueue": "true", "Partitions": "auto"}
+    request = {"QueueName": "orders.fifo", "Attributes": fifo}
+    answer = await world.call(JSON, "CreateQueue", request)
+    assert answer.status == 400
+    assert answer.body["__type"].endswith("InvalidAttributeValue")
+    assert "fixed" in answer.body["message"]
+
+
+async def test_creation_with_a_number_does_not_find_a_queue_that_sizes_itself() -> None:
+    world = World()
+    await world.queue("jobs", Partitions="auto")
+    request = {"QueueName": "jobs", "Attributes": {"Partitions": "1"}}
+    answer = await world.call(JSON, "CreateQueue", request)
+    assert answer.status == 400
+    assert "Partitions" in answer.body["message"]
+
+
 def test_names_of_the_table_are_distinct() -> None:
     names = [attribute.name for attribute in SETTABLE] + list(READ_ONLY)
-    assert len(set(names)) == len(names) == 32
+    assert len(set(names)) == len(names) == 35
 
 
 async def test_permissions_never_exceed_the_length_of_a_policy() -> None:

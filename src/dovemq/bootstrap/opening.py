@@ -5,6 +5,7 @@ import contextlib
 import logging
 import random
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -12,7 +13,8 @@ from msgspec import Struct
 
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
-from dovemq.fabric.members import everywhere_local
+from dovemq.fabric.load_reports import NoTraffic, PartitionTraffic
+from dovemq.fabric.sizing import SizingPorts
 from dovemq.fabric.store import FabricStore
 from dovemq.server.care import StoreCare
 from dovemq.service import Service, build_service
@@ -20,6 +22,7 @@ from dovemq.settings import ACCOUNT, CACHE_BYTES_MAX, STORE_WAIT_SECONDS
 from dovemq.stores.memory import MemoryStore
 from dovemq.stores.urls import EmbeddedLocation, MemoryLocation, StoreLocation
 from dovemq.system.clock import SystemClock
+from dovemq.system.cpu import CpuUse, cpu_cores
 
 if TYPE_CHECKING:
     from dovemq.bootstrap.cluster_view import SharedView
@@ -100,6 +103,7 @@ async def open_service(
     observer: Observer | None = None,
     advertised: "Advertised | None" = None,
     store_wait_seconds: int = STORE_WAIT_SECONDS,
+    traffic: PartitionTraffic | None = None,
 ) -> Opened:
     clock = SystemClock()
     rng = random.Random(secrets.randbits(256))
@@ -126,9 +130,8 @@ async def open_service(
             observer=observer or Observer(),
         )
         store = shared.store
-    fabric = FabricStore(
-        store, clock, observer, shared.store.is_local if shared else everywhere_local
-    )
+    sizing = _sizing(shared, traffic or NoTraffic())
+    fabric = FabricStore(store, clock, observer, sizing.is_local, sizing)
     async with contextlib.AsyncExitStack() as undo:
         undo.push_async_callback(fabric.close)
         service = build_service(
@@ -148,18 +151,36 @@ async def open_service(
         return Opened(service, fabric, new_id, care)
     from dovemq.bootstrap.cluster_view import SharedView
 
-    shared.store.watch_catalogue(_Following(service).changed)
+    shared.store.report_load(fabric.sizing.reports.encoded)
+    shared.store.watch_catalogue(_Following(service, fabric).changed)
     return Opened(service, fabric, new_id, care, shared, SharedView(shared))
 
 
-class _Following:
-    """Gives the changes that other front ends make to the service."""
+def _sizing(shared: "SharedStore | None", traffic: PartitionTraffic) -> SizingPorts:
+    use = CpuUse(time.process_time, time.monotonic, cpu_cores())
+    if shared is None:
+        return SizingPorts(traffic, use.look)
+    store = shared.store
+    return SizingPorts(
+        traffic,
+        use.look,
+        lambda: store.loads_of_others().values(),
+        store.wanted_at,
+        store.is_local,
+    )
 
-    def __init__(self, service: Service) -> None:
+
+class _Following:
+    """Gives the changes that other front ends make to the service and the fabric."""
+
+    def __init__(self, service: Service, fabric: FabricStore) -> None:
         self._service = service
+        self._fabric = fabric
         self._tasks: set[asyncio.Task[None]] = set()
 
     def changed(self, change: "CatalogueChange") -> None:
+        for queue in change.queues:
+            self._fabric.noticed(queue)
         numbers = [queue.number for queue in (*change.queues, *change.removed)]
         following = self._service.catalogue_changed(numbers, accounts=change.accounts)
         task = asyncio.get_running_loop().create_task(following)

@@ -16,11 +16,13 @@ from msgspec import Struct
 from dovemq.bootstrap.opening import Opened, open_service
 from dovemq.configuration import is_loopback, reachable_host, read_toml
 from dovemq.core.access import Keyring
+from dovemq.fabric.autonomic import ActionKind
 from dovemq.server.admin import AdminApi
 from dovemq.server.admin_context import AdminContext
 from dovemq.server.audit import AuditLog, DurableAudit, MemoryAudit
 from dovemq.server.audit_files import AuditFiles
 from dovemq.server.certificates import Certificates
+from dovemq.server.control_audit import ControlAudit
 from dovemq.server.limits import HttpLimits
 from dovemq.server.local_only import local_only
 from dovemq.server.measurements import Measurements
@@ -101,11 +103,13 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
             observer=meter,
             advertised=_advertised(settings, place, certificates),
             store_wait_seconds=settings.store_wait_seconds,
+            traffic=meter,
         )
         service = opened.service
         ending.push_async_callback(opened.close)
         audit = _open_audit(place, settings)
         ending.push_async_callback(audit.close)
+        opened.fabric.sizing.controller.recorder = ControlAudit(audit, opened.new_id)
         await _declare(declared, settings, opened, audit)
         server = _build_server(settings, opened, audit, certificates, meter, tracing)
         await server.start()
@@ -253,6 +257,11 @@ def _samples(
 ) -> Iterator[MetricSample]:
     parked = opened.service.polls.parked + opened.fabric.parked
     yield MetricSample("dovemq_long_polls_parked", parked)
+    sizing = opened.fabric.sizing
+    yield MetricSample("dovemq_queues_auto", sizing.count)
+    for kind in ActionKind:
+        actions = sizing.controller.actions[kind]
+        yield MetricSample("dovemq_partition_actions_total", actions, (kind.value,))
     yield from request_samples(endpoint.requests)
     if opened.care is not None:
         yield from store_samples(opened.care.statistics)
@@ -343,6 +352,7 @@ def _build_admin(
         region=settings.region,
         audit=audit,
         logins=LoginLimits(logins, settings.address_logins_max),
+        explain=opened.fabric.explain,
         metrics=Metrics(service, meter, settings.metrics_queues_max, [samples], measurements),
         measurements=measurements,
     )

@@ -13,12 +13,14 @@ from dovemq.cli.command import (
     add_queue,
     add_server_command,
 )
+from dovemq.cli.explanations import add_explain
 from dovemq.cli.moves import add_moves
 from dovemq.cli.output import Columns, print_pairs, print_records, print_result, time_text
 from dovemq.cli.target import ask_admin, ask_sqs
 from dovemq.cli.values import pair
 from dovemq.client import SqsClient
 from dovemq.core import limits
+from dovemq.core.queue import AUTO
 
 _ALL: Final = ("All", "AllExtended")
 _TIMES: Final = frozenset({"CreatedTimestamp", "LastModifiedTimestamp"})
@@ -32,6 +34,7 @@ def add(commands: Commands) -> None:
     actions = add_group(commands, "queue", summary, "dovemq queue create jobs")
     _add_list_and_create(actions)
     _add_show_and_changes(actions)
+    add_explain(actions)
     _add_removals(actions)
     add_moves(actions)
 
@@ -116,7 +119,7 @@ def _show(args: argparse.Namespace) -> int:
 
 def _print_queue(shown: Document) -> None:
     attributes = (
-        (name, time_text(int(value) * limits.SECOND_MS) if name in _TIMES else value)
+        (name, _attribute(name, value, shown))
         for name, value in sorted(shown["Attributes"].items())
     )
     tags = ((f"tag {key}", value) for key, value in sorted(shown["Tags"].items()))
@@ -125,6 +128,12 @@ def _print_queue(shown: Document) -> None:
         for name, value in shown.get("Dequeue", {}).items()
     )
     print_pairs([("QueueUrl", shown["QueueUrl"]), *attributes, *tags, *figures])
+
+
+def _attribute(name: str, value: str, shown: Document) -> str:
+    if name == "Partitions" and value == AUTO:
+        return f"{value} ({len(shown['Dequeue']['partitions']['active'])} at present)"
+    return time_text(int(value) * limits.SECOND_MS) if name in _TIMES else value
 
 
 def _figure(value: object) -> str:

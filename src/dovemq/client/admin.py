@@ -47,6 +47,10 @@ class AdminClient(SessionClient):
     async def queue(self, account: str, name: str) -> Document:
         return await self._get(_queue_path(account, name))
 
+    async def explanation(self, account: str, name: str) -> Document:
+        """Why the queue has its partitions, as the front end that is asked sees it."""
+        return await self._get(_queue_path(account, name) + "/explanation")
+
     async def messages(
         self, account: str, name: str, count_max: int = 10, after: int | str = 0
     ) -> Document:

@@ -1,21 +1,35 @@
 """The record of one incarnation of this front end, written by compare-and-set."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
+from msgspec import UNSET, Raw
 
 from dovemq.cluster.sightings import FrontEnd, FrontEndState, Heartbeat
 from dovemq.stores.owned.logged.ports import Records, StoredRecord
 
 KIND: Final = "front_end"
 
+Report = Callable[[], bytes | None]
+"""The load that the next heartbeat reports, as JSON; None if there is nothing to report."""
+
+
+def nothing_to_report() -> None:
+    return None
+
 
 class Heartbeats:
     """Writes the heartbeats of one incarnation. Others change the record only to end it."""
 
     def __init__(
-        self, records: Records, incarnation: int, address: str | None, release: str
+        self,
+        records: Records,
+        incarnation: int,
+        address: str | None,
+        release: str,
+        report: Report = nothing_to_report,
     ) -> None:
         self.incarnation = incarnation
         self.state = FrontEndState.JOINING
@@ -23,6 +37,7 @@ class Heartbeats:
         self._records = records
         self._address = address
         self._release = release
+        self._report = report
         self._count = 0
         self._version = 0
         self._attempted: list[bytes] = []
@@ -35,7 +50,9 @@ class Heartbeats:
         """
         async with self._writing:
             state = state or self.state
-            heartbeat = Heartbeat(self._address, self._release, self._count + 1, state)
+            report = self._report()
+            load = UNSET if report is None else Raw(report)
+            heartbeat = Heartbeat(self._address, self._release, self._count + 1, state, load)
             version = await self._write(msgspec.json.encode(heartbeat))
             if version is None:
                 return False

@@ -12,7 +12,14 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from dovemq.cluster.heartbeats import KIND, Heartbeats, declare_dead, front_end_of
+from dovemq.cluster.heartbeats import (
+    KIND,
+    Heartbeats,
+    Report,
+    declare_dead,
+    front_end_of,
+    nothing_to_report,
+)
 from dovemq.cluster.numbering import next_number
 from dovemq.cluster.sightings import FrontEnd, FrontEndState, LeaseTimes, Memory, decide
 from dovemq.cluster.tenure import MonotonicClock, Tenure
@@ -82,6 +89,7 @@ class Membership:
         self.tenure: Tenure | None = None
         self.trouble: StoreUnreachable | None = None
         """The reason why the last renewal of the lease failed; None if it succeeded."""
+        self.report: Report = nothing_to_report
         self._troubles = Troubles(monotonic_ms)
         self._database = database
         self._address = address
@@ -132,7 +140,11 @@ class Membership:
         for _ in range(JOIN_ATTEMPTS_MAX):
             number = await next_number(self._database.records, "incarnation", self._new_token)
             self._heartbeats = Heartbeats(
-                self._database.records, number, self._address, self._release
+                self._database.records,
+                number,
+                self._address,
+                self._release,
+                lambda: self.report(),
             )
             try:
                 if await self._begin(self._heartbeats):

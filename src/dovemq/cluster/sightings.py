@@ -8,7 +8,7 @@ import enum
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from msgspec import Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 
 class FrontEndState(enum.Enum):
@@ -51,12 +51,17 @@ class LeaseTimes(Struct, frozen=True):
 
 
 class Heartbeat(Struct, frozen=True):
-    """The value of a front end's record. `count` makes each one different."""
+    """The value of a front end's record. `count` makes each one different.
+
+    `load` is what the front end reports of its work. It is not read here: front ends of other
+    releases may write another form of it, or none.
+    """
 
     address: str | None
     release: str
     count: int
     state: FrontEndState
+    load: Raw | UnsetType = UNSET
 
 
 class FrontEnd(Struct, frozen=True):

@@ -11,10 +11,11 @@ import itertools
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, UnsetType
 
 from dovemq.cluster.catalogue import REFRESH_MS, CatalogueChange, SharedCatalogue
 from dovemq.cluster.cleaning import Cleaning
+from dovemq.cluster.heartbeats import Report
 from dovemq.cluster.membership import Membership
 from dovemq.cluster.ownership import (
     KIND,
@@ -168,8 +169,26 @@ class ClusterStore:
             return True
         if placed is not None and placed.is_elsewhere:
             return False
+        me = self.membership.incarnation
+        return bool(me) and self.wanted_at(queue_number, number) == me
+
+    def wanted_at(self, queue_number: int, number: int) -> int:
+        """The incarnation that should own the partition; 0 if no front end serves."""
         wanted = wanted_owner((queue_number, number), self.membership.serving())
-        return wanted is not None and wanted.incarnation == self.membership.incarnation
+        return wanted.incarnation if wanted else 0
+
+    def report_load(self, report: Report) -> None:
+        """Add this report to each heartbeat from now on."""
+        self.membership.report = report
+
+    def loads_of_others(self) -> dict[int, bytes]:
+        """The newest reports of the other living front ends, by incarnation."""
+        return {
+            each.incarnation: bytes(each.heartbeat.load)
+            for each in self.membership.front_ends
+            if each.incarnation != self.membership.incarnation
+            and not isinstance(each.heartbeat.load, UnsetType)
+        }
 
     def owned(self) -> dict[PartitionKey, int]:
         """The partitions that are open here, with their epochs."""

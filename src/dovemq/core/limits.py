@@ -44,6 +44,7 @@ RECEIVE_COUNT: Final = Range(1, 10)
 ORDER_HINT: Final = Range(1, 1_000)
 PARTITIONS: Final = Range(1, 256)
 """Active partitions of one queue; their numbers are below the end of the range."""
+INHIBITION_MS: Final = Range(0, HOUR_MS)
 RECEIVES_BEFORE_REDRIVE: Final = Range(1, 1_000)
 ENCRYPTION_REUSE_SECONDS: Final = Range(60, 86_400)
 GROUP_CONCURRENCY: Final = Range(1, 1_000)

@@ -3,6 +3,9 @@
 Messages are sent to *active* partitions. A *draining* partition gets no new messages; what it holds
 is received as before or moved to active ones, until it is empty and the layout forgets its number.
 A number may be used again.
+
+The controller of a queue that sizes itself keeps its memory beside the layout, so that a change of
+the layout and the memory of it are one write.
 """
 
 from msgspec import Struct
@@ -32,6 +35,21 @@ class Layout(Struct, frozen=True):
         """Numbers that were in use and are not any more."""
         known = set(self.numbers)
         return tuple(number for number in range(self.highest + 1) if number not in known)
+
+
+class ControlMemory(Struct, frozen=True):
+    """The state that one decision leaves to the next; it must outlive the process that decides.
+
+    `last_number` is the number of the partition that was added last: numbers are given in turn, so
+    that a removed partition's number is not used again soon.
+    """
+
+    marked: int | None = None
+    inhibited_until_ms: int = 0
+    last_number: int = 0
+
+    def is_inhibited(self, now_ms: int) -> bool:
+        return now_ms < self.inhibited_until_ms
 
 
 def resized(layout: Layout, count: int) -> Layout:

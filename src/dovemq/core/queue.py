@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dovemq.core import limits
 from dovemq.core.errors import InvalidAttribute, InvalidValue
-from dovemq.core.partitions import Layout, resized
+from dovemq.core.partitions import ControlMemory, Layout, resized
 
 ANY_ORDER: Final = 0
 """The value of `order_hint` that asks for no order at all: K = ∞ in bdqs."""
@@ -78,6 +78,14 @@ class QueueSettings(Struct, frozen=True):
     partitions: int = 1
     layout: Layout = Layout()
     """The partitions by number. It follows from `partitions` and cannot be set."""
+    auto: bool = False
+    """The queue sizes itself, and its clients have sessions."""
+    control: ControlMemory = ControlMemory()
+    """The memory of the controller that sizes the queue. It cannot be set."""
+    partitions_min: int = 1
+    partitions_max: int = 16
+    inhibition_ms: int = 30 * limits.SECOND_MS
+    """The time after a change of the layout in which the controller makes no other."""
     dequeue_strategy: Literal["conventional", "pms", "rds"] = "conventional"
     dequeue_fanout: int = 3
     """A receive looks into at most so many partitions in a row."""
@@ -88,6 +96,14 @@ class QueueSettings(Struct, frozen=True):
     @property
     def delay_ms_max(self) -> int:
         return self.retention_ms if self.long_delay else limits.DELAY_MS.most
+
+    @property
+    def targets(self) -> tuple[int, ...]:
+        """The partitions for new messages and new clients: the active ones without a marked one."""
+        active, marked = self.layout.active, self.control.marked
+        if marked is None:
+            return active
+        return tuple(number for number in active if number != marked) or active
 
 
 class Queue(Struct, frozen=True):
@@ -118,6 +134,9 @@ RANGES: Final[Mapping[str, limits.Range]] = {
     "group_concurrency": limits.GROUP_CONCURRENCY,
     "group_rate_per_second": limits.GROUP_RATE_PER_SECOND,
     "partitions": limits.PARTITIONS,
+    "partitions_min": limits.PARTITIONS,
+    "partitions_max": limits.PARTITIONS,
+    "inhibition_ms": limits.INHIBITION_MS,
     "dequeue_fanout": limits.DEQUEUE_FANOUT,
     "rds_sleep_ms": limits.RDS_SLEEP_MS,
     "pms_period_ms": limits.PMS_PERIOD_MS,
@@ -131,6 +150,12 @@ PARTITIONS_NEED_SCOPE: Final = (
 PARTITIONS_ARE_FIXED: Final = (
     "the partitions of a FIFO queue cannot change, since its groups would lose their order and "
     "their deduplication; create another queue"
+)
+AUTO_NEEDS_STANDARD: Final = (
+    "a FIFO queue cannot size itself: the number of its partitions is fixed"
+)
+PARTITIONS_OUT_OF_ORDER: Final = (
+    "the least number of partitions, {least}, is above the most, {most}; set both in one request"
 )
 LAYOUT_FOLLOWS: Final = "the layout follows from the number of partitions"
 _FIFO_ONLY: Final = ("content_deduplication", "deduplication_scope", "throughput_limit")
@@ -151,8 +176,11 @@ def check_queue_name(name: str, *, fifo: bool) -> None:
 
 def settings_with(settings: QueueSettings, changes: Changes) -> QueueSettings:
     """The settings after `changes`; `InvalidAttribute` if they break a rule."""
-    if "layout" in changes:
-        raise InvalidAttribute("layout", LAYOUT_FOLLOWS)
+    for name in ("layout", "control"):
+        if name in changes:
+            raise InvalidAttribute(name, LAYOUT_FOLLOWS)
+    if "partitions" in changes:
+        changes = {"auto": False, **changes}
     changed = msgspec.structs.replace(settings, **changes)
     _check_types(changes)
     for name, allowed in RANGES.items():
@@ -170,10 +198,18 @@ def settings_with(settings: QueueSettings, changes: Changes) -> QueueSettings:
         _check_standard(changed, changes)
     if changed.redrive:
         _check_redrive(changed.redrive, fifo=changed.fifo)
+    _check_bounds(changed)
     if changed.partitions != settings.partitions:
         layout = resized(settings.layout, changed.partitions)
         changed = msgspec.structs.replace(changed, layout=layout)
+    if settings.auto and not changed.auto:
+        changed = msgspec.structs.replace(changed, control=ControlMemory())
     return changed
+
+
+def sizing_changes(value: object) -> dict[str, Any]:
+    """The changes of a queue that gets a number of partitions, or `AUTO` to size itself."""
+    return {"auto": True} if value == AUTO else {"auto": False, "partitions": value}
 
 
 def changed_settings(settings: QueueSettings, changes: Changes) -> QueueSettings:
@@ -192,6 +228,16 @@ def _check_types(changes: Changes) -> None:
             msgspec.convert(msgspec.to_builtins(value), fields[name])
         except (msgspec.ValidationError, TypeError):
             raise InvalidAttribute(name, value=value) from None
+
+
+def _check_bounds(settings: QueueSettings) -> None:
+    """The layout of a queue that sizes itself may be out of bounds until its controller acts."""
+    least, most = settings.partitions_min, settings.partitions_max
+    if least > most:
+        reason = PARTITIONS_OUT_OF_ORDER.format(least=least, most=most)
+        raise InvalidAttribute("partitions_min", reason, value=least)
+    if settings.auto and settings.fifo:
+        raise InvalidAttribute("partitions", AUTO_NEEDS_STANDARD, value=AUTO)
 
 
 def _check_redrive(redrive: Redrive, *, fifo: bool) -> None:

@@ -63,21 +63,21 @@ class DrainingPartitions:
             for partition in queue.settings.layout.draining:
                 batches -= await self._attempt(number, partition, batches)
 
-    async def find(self, *, look: bool) -> list[int]:
-        """The numbers of all queues; notices those that drain.
+    async def find(self, *, look: bool) -> list[Queue]:
+        """All queues; notices those that drain.
 
         With `look`, partitions that were forgotten and hold messages drain again.
         """
-        numbers: list[int] = []
+        found: list[Queue] = []
         after = ""
         while page := await self._catalogue.page(None, "", after, QUEUES_AT_A_TIME):
             for queue in page:
-                numbers.append(queue.number)
+                found.append(queue)
                 self.noticed(queue)
                 for partition in queue.settings.layout.forgotten if look else ():
                     await self._attempt_look(queue, partition)
             after = str(page[-1].key)
-        return numbers
+        return found
 
     async def _found(self, number: int) -> Queue | None:
         queue = await self._catalogue.find(self._queues[number])
@@ -106,9 +106,9 @@ class DrainingPartitions:
             log.warning("partition %d of queue %s is unknown: %s", partition, queue.key, error)
 
     async def _emptied(self, queue: Queue, partition: int, batches: int) -> int:
-        active = queue.settings.layout.active
+        targets = queue.settings.targets
         for batch in range(batches):
-            moved = await self._exchange.move(queue, partition, active, BATCH_COUNT_MAX)
+            moved = await self._exchange.move(queue, partition, targets, BATCH_COUNT_MAX)
             if moved < BATCH_COUNT_MAX:
                 return batch + bool(moved)
         return batches

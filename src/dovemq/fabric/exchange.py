@@ -38,8 +38,18 @@ class Exchange:
         self._clock = clock
         self._observer = observer
 
-    async def move(self, queue: Queue, source: int, targets: Sequence[int], count_max: int) -> int:
+    async def move(
+        self,
+        queue: Queue,
+        source: int,
+        targets: Sequence[int],
+        count_max: int,
+        *,
+        grouped: bool = True,
+    ) -> int:
         """Move one batch of at most `count_max` messages; returns how many were moved.
+
+        Unless `grouped`, messages with a group stay.
 
         Each message goes to one of the targets by its group or by its id, so that a repeated move
         takes it to the same one. A started move goes on if its caller is cancelled.
@@ -51,15 +61,20 @@ class Exchange:
         leases = (await partition.lease(ask, self._clock.now_ms())).messages
         if not leases:
             return 0
-        moving = asyncio.ensure_future(self._move(queue, source, targets, leases))
+        moving = asyncio.ensure_future(self._move(queue, source, targets, leases, grouped))
         return await asyncio.shield(moving)
 
     async def _move(
-        self, queue: Queue, source: int, targets: Sequence[int], leases: Sequence[Lease]
+        self,
+        queue: Queue,
+        source: int,
+        targets: Sequence[int],
+        leases: Sequence[Lease],
+        grouped: bool,
     ) -> int:
         left = {lease.receipt.sequence: lease.receipt for lease in leases}
         try:
-            for target, some in self._by_target(targets, leases).items():
+            for target, some in self._by_target(targets, leases, grouped).items():
                 await self._move_to(queue, source, target, some)
                 for lease in some:
                     del left[lease.receipt.sequence]
@@ -69,11 +84,13 @@ class Exchange:
                 await partition.release([*left.values()], self._clock.now_ms())
         return len(leases) - len(left)
 
-    def _by_target(self, targets: Sequence[int], leases: Sequence[Lease]) -> dict[int, list[Lease]]:
+    def _by_target(
+        self, targets: Sequence[int], leases: Sequence[Lease], grouped: bool
+    ) -> dict[int, list[Lease]]:
         by_target: dict[int, list[Lease]] = {}
         for lease in leases:
-            if lease.receive_count == 1:
-                message = lease.message
+            message = lease.message
+            if lease.receive_count == 1 and (grouped or message.group is None):
                 text = message.message_id if message.group is None else message.group
                 by_target.setdefault(hashed(text, targets), []).append(lease)
         return by_target

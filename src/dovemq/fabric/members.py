@@ -53,8 +53,9 @@ class Members:
         return self.queue.settings.layout.numbers
 
     @property
-    def active(self) -> tuple[int, ...]:
-        return self.queue.settings.layout.active
+    def targets(self) -> tuple[int, ...]:
+        """Partitions for new messages."""
+        return self.queue.settings.targets
 
     def __getitem__(self, number: int) -> Partition:
         """A partition, also one that the layout has forgotten: a receipt may still name it."""
@@ -70,21 +71,21 @@ class Members:
 
     def target_of_draft(self, draft: Draft, ungrouped: int) -> int:
         """`ungrouped` is the partition for drafts without a group."""
-        return ungrouped if draft.group is None else hashed(draft.group, self.active)
+        return ungrouped if draft.group is None else hashed(draft.group, self.targets)
 
     def target_of_transfer(self, transfer: Transfer) -> int:
         """A repeated transfer goes to the same partition, which recognises it."""
         message = transfer.message
         text = message.message_id if message.group is None else message.group
-        return hashed(text, self.active)
+        return hashed(text, self.targets)
 
     def next_target(self, now_ms: int, resting: Collection[int]) -> int:
         """The partition for the drafts of one request that have no group."""
-        active = self.active
-        awake = [number for number in active if number not in resting] if resting else active
+        targets = self.targets
+        awake = [number for number in targets if number not in resting] if resting else targets
         local = self._local_at(now_ms)
         near = [number for number in awake if number in local]
-        choice = near or awake or active
+        choice = near or awake or targets
         return choice[next(self._sends) % len(choice)]
 
     def begin_receive(self) -> None:

@@ -2,7 +2,8 @@
 
 Implements `core.ports.Store`. Partition 0 is the whole queue. A queue that never had more than one
 partition is answered by the inner store itself and pays nothing for the fabric. One that did stays
-with a `LogicalPartition`: its receipts may name other partitions.
+with a `LogicalPartition`: its receipts may name other partitions. One that sizes itself has a
+`LogicalPartition` from the start, since its clients' sessions count.
 """
 
 import asyncio
@@ -17,8 +18,10 @@ from dovemq.core.ports import Catalogue, Clock, Partition, Store
 from dovemq.core.queue import Queue
 from dovemq.fabric.draining import DrainingPartitions
 from dovemq.fabric.exchange import Exchange
+from dovemq.fabric.explaining import QueueExplanation, explained
 from dovemq.fabric.logical import LogicalPartition
 from dovemq.fabric.members import Locality, everywhere_local
+from dovemq.fabric.sizing import SelfSizing, SizingPorts
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +40,7 @@ class FabricStore:
         clock: Clock,
         observer: Observer | None = None,
         is_local: Locality = everywhere_local,
+        sizing: SizingPorts | None = None,
     ) -> None:
         self.receipt_key = store.receipt_key
         self._store = store
@@ -46,11 +50,15 @@ class FabricStore:
         self._logical: dict[int, LogicalPartition] = {}
         self._drained = False
         self._upkeep: asyncio.Task[None] | None = None
+        self._leads: Callable[[], bool] = lambda: True
         self.exchange = Exchange(store, clock, self._observer)
         self.draining = DrainingPartitions(store, self.exchange, clock, self._changed)
+        ports = sizing or SizingPorts(is_local=is_local)
+        self.sizing = SelfSizing(store, self.exchange, clock, self._changed, ports)
 
     def start(self, leads: Callable[[], bool] = lambda: True) -> None:
         """`leads` tells whether this front end takes care of partitions for all, at this moment."""
+        self._leads = leads
         self._upkeep = asyncio.get_running_loop().create_task(self._keep_up(leads))
 
     @property
@@ -64,14 +72,25 @@ class FabricStore:
 
     def partition(self, queue: Queue, number: int) -> Partition:
         logical = self._logical.get(queue.number)
-        if number or (logical is None and not queue.settings.layout.highest):
+        settings = queue.settings
+        if number or (logical is None and not settings.layout.highest and not settings.auto):
             return self._store.partition(queue, number)
         if logical is None:
             return self._add(queue)
         if queue.version > logical.queue.version:
             logical.follow(queue)
-            self.draining.noticed(queue)
+            self.noticed(queue)
         return logical
+
+    def noticed(self, queue: Queue) -> None:
+        """A version of a queue was seen; the next step of the upkeep takes care of it."""
+        self.draining.noticed(queue)
+        self.sizing.noticed(queue)
+
+    async def explain(self, queue: Queue) -> QueueExplanation:
+        """Why the queue has the partitions that it has, as this front end sees it."""
+        view = self.sizing.view
+        return await explained(queue, view, self._store, self._clock, leads=self._leads())
 
     def drain(self) -> None:
         """Answer the receives that wait inside queues, now and from now on."""
@@ -90,13 +109,17 @@ class FabricStore:
         """One step of the upkeep; with `scan`, all queues are looked at."""
         if scan:
             known = list(self._logical)
-            numbers = set(await self.draining.find(look=leads))
+            numbers = set()
+            for queue in await self.draining.find(look=leads):
+                numbers.add(queue.number)
+                self.sizing.noticed(queue)
             for number in known:
                 if number not in numbers:
                     # The queue was removed.
                     self._logical.pop(number, None)
         if leads:
             await self.draining.step()
+        await self.sizing.step(leads=leads)
 
     async def _keep_up(self, leads: Callable[[], bool]) -> None:
         for step in itertools.count(1):
@@ -114,5 +137,5 @@ class FabricStore:
         if self._drained:
             logical.drain()
         self._logical[queue.number] = logical
-        self.draining.noticed(queue)
+        self.noticed(queue)
         return logical

@@ -4,11 +4,11 @@ from typing import Any, Final, TypedDict
 
 from dovemq.core import limits
 from dovemq.core.errors import InvalidAttribute, UnknownAttribute
-from dovemq.core.queue import ANY_ORDER, QueueKey, Redrive
+from dovemq.core.queue import ANY_ORDER, QueueKey, Redrive, sizing_changes
 
 
 class QueueOptions(TypedDict, total=False):
-    """Options of a queue. `lease`, `delay`, `retention` and `wait` are in seconds.
+    """Options of a queue. `lease`, `delay`, `retention`, `wait` and `inhibition` are in seconds.
 
     `deduplication_scope` and `throughput_limit` have the values of SQS's `DeduplicationScope` and
     `FifoThroughputLimit`. None removes a limit of groups.
@@ -31,7 +31,12 @@ class QueueOptions(TypedDict, total=False):
     long_delay: bool
     group_concurrency: int | None
     group_rate_per_second: int | None
-    partitions: int
+    partitions: int | str
+    """A number, or auto."""
+    partitions_min: int
+    partitions_max: int
+    inhibition: float
+    """The time after a change of the partitions by auto in which it makes no other, in seconds."""
     dequeue_strategy: str
     """How a receive searches several partitions: conventional, pms or rds."""
     dequeue_fanout: int
@@ -41,7 +46,7 @@ class QueueOptions(TypedDict, total=False):
     pms_period_ms: int
 
 
-_SECONDS: Final = ("lease", "delay", "retention", "wait")
+_SECONDS: Final = ("lease", "delay", "retention", "wait", "inhibition")
 _RECEIVES_MAX: Final = 5
 """Receives before a message moves to the dead-letter queue, unless `receives_max` is given."""
 
@@ -56,6 +61,8 @@ def changes_of(key: QueueKey, options: QueueOptions) -> dict[str, Any]:
             changes[name + "_ms"] = _ms(name, value)
         elif name == "order_hint":
             changes[name] = ANY_ORDER if value is None else value
+        elif name == "partitions":
+            changes.update(sizing_changes(value))
         elif name not in ("dead_letters", "receives_max"):
             changes[name] = value
     if "dead_letters" in options:

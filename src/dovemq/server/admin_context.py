@@ -12,7 +12,8 @@ from msgspec import Struct
 from dovemq.core import limits
 from dovemq.core.accounts import Account, Role
 from dovemq.core.errors import AuditUnwritable, RequestError
-from dovemq.core.queue import QueueKey
+from dovemq.core.queue import Queue, QueueKey
+from dovemq.fabric.explaining import QueueExplanation
 from dovemq.http import HttpResponse
 from dovemq.server.admin_views import Document
 from dovemq.server.answers import StreamedResponse
@@ -106,6 +107,7 @@ class AdminContext:
     logins: LoginLimits
     audit: AuditLog = field(default_factory=MemoryAudit)
     sessions: Sessions = field(default_factory=Sessions)
+    explain: Callable[[Queue], Awaitable[QueueExplanation]] | None = None
     metrics: Metrics | None = None
     measurements: Measurements = field(default_factory=Measurements)
     backups: Backups | None = field(init=False)

@@ -2,17 +2,26 @@
 
 from typing import Final
 
+import msgspec
+
 from dovemq.core import limits
 from dovemq.core.accounts import Role
 from dovemq.core.commands import Peek
 from dovemq.core.sending import message_bytes
-from dovemq.server.admin_context import PAGE_DEFAULT, AdminCall, AdminContext, AdminRoute
+from dovemq.server.admin_context import (
+    PAGE_DEFAULT,
+    AdminCall,
+    AdminContext,
+    AdminRefusal,
+    AdminRoute,
+)
 from dovemq.server.admin_views import (
     Document,
     dequeue_document,
     message_document,
     queue_document,
 )
+from dovemq.server.control_audit import control_actions
 from dovemq.telemetry.meter import QueueTally
 
 PEEK_DEFAULT: Final = 10
@@ -45,6 +54,19 @@ async def show_queue(admin: AdminContext, call: AdminCall) -> Document:
     document = queue_document(queue, await admin.service.queues.counts(queue))
     tally = admin.metrics.tally(queue) if admin.metrics else QueueTally(queue.key)
     return {**document, "dequeue": dequeue_document(queue, tally)}
+
+
+@AdminRoute("GET", "/v1/queues/{account}/{name}/explanation", Role.VIEWER, own=True)
+async def explain_queue(admin: AdminContext, call: AdminCall) -> Document:
+    """Why a queue has its partitions: their clients, load and capacity, and the last changes.
+
+    The view and the audit log are those of the front end that is asked; the one that leads decides.
+    """
+    queue = await admin.service.queues.find(call.queue)
+    if admin.explain is None:
+        raise AdminRefusal("NotExplained", "This server does not know the load of its queues.")
+    explanation: Document = msgspec.to_builtins(await admin.explain(queue))
+    return {**explanation, "actions": await control_actions(admin.audit, queue.key)}
 
 
 @AdminRoute(

@@ -39,7 +39,11 @@ def dequeue_document(queue: Queue, tally: QueueTally) -> Document:
     counts = DequeueCounts(tally.sent, tally.hits, tally.received, tally.misses, looks)
     summary = summarise(counts, PAPER_UNIT_COSTS)
     return {
-        "partitions": {"active": list(layout.active), "draining": list(layout.draining)},
+        "partitions": {
+            "active": list(layout.active),
+            "marked": queue.settings.control.marked,
+            "draining": list(layout.draining),
+        },
         **_fields(counts, "sent", "hits", "misses", "received", "looks"),
         **_fields(summary, "hit_rate", "messages_per_hit"),
         "cost": {

@@ -27,8 +27,8 @@ T = TypeVar("T")
 class AuditEntry(Struct, frozen=True):
     """One change or denied change: its caller, its action and its outcome.
 
-    It holds no secret and no message. `account` is None if the caller is unknown, `key_id` if no
-    key signed.
+    It holds no secret and no message. `account` is None if the caller is unknown or the service
+    itself has acted, `key_id` if no key signed.
     """
 
     at_ms: int

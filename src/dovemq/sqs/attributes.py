@@ -13,7 +13,7 @@ from msgspec import Struct
 from dovemq.core.commands import Counts
 from dovemq.core.errors import InvalidAttribute, UnknownAttribute
 from dovemq.core.limits import NAMES_LISTED_MAX, SECOND_MS
-from dovemq.core.queue import ANY_ORDER, AUTO, Queue, QueueSettings
+from dovemq.core.queue import ANY_ORDER, AUTO, Queue, QueueSettings, sizing_changes
 from dovemq.sqs.arns import QueueNames
 from dovemq.sqs.bounds import check_length
 from dovemq.sqs.errors import AttributesConflict
@@ -21,7 +21,17 @@ from dovemq.sqs.policies import checked_policy
 from dovemq.sqs.redrive import read_allow, read_redrive, write_allow, write_redrive
 
 Form = Literal[
-    "seconds", "number", "tuned", "flag", "text", "choice", "order", "redrive", "allow", "policy"
+    "seconds",
+    "number",
+    "tuned",
+    "sizing",
+    "flag",
+    "text",
+    "choice",
+    "order",
+    "redrive",
+    "allow",
+    "policy",
 ]
 
 
@@ -55,7 +65,10 @@ SETTABLE: Final = (
     QueueAttribute("LongDelay", "long_delay", "flag", extended=True),
     QueueAttribute("GroupConcurrency", "group_concurrency", "number", extended=True),
     QueueAttribute("GroupRatePerSecond", "group_rate_per_second", "number", extended=True),
-    QueueAttribute("Partitions", "partitions", "number", extended=True),
+    QueueAttribute("Partitions", "partitions", "sizing", extended=True),
+    QueueAttribute("PartitionsMin", "partitions_min", "number", extended=True),
+    QueueAttribute("PartitionsMax", "partitions_max", "number", extended=True),
+    QueueAttribute("InhibitionSeconds", "inhibition_ms", "seconds", extended=True),
     QueueAttribute("DequeueStrategy", "dequeue_strategy", "choice", extended=True),
     QueueAttribute("DequeueFanout", "dequeue_fanout", "number", extended=True),
     QueueAttribute("RdsSleepMilliseconds", "rds_sleep_ms", "tuned", extended=True),
@@ -72,7 +85,9 @@ ALL: Final = "All"
 ALL_EXTENDED: Final = "AllExtended"
 
 _BY_NAME: Final = {attribute.name: attribute for attribute in SETTABLE}
-_BY_FIELD: Final = {attribute.field: attribute.name for attribute in SETTABLE}
+_BY_FIELD: Final = {attribute.field: attribute.name for attribute in SETTABLE} | {
+    "auto": "Partitions"
+}
 _OWN: Final = (*READ_ONLY, *(a.name for a in SETTABLE if not a.extended))
 _EXTENDED: Final = tuple(a.name for a in SETTABLE if a.extended)
 _REMOVABLE: Final = ("group_concurrency", "group_rate_per_second")
@@ -117,7 +132,11 @@ def read_changes(
             raise UnknownAttribute(name)
         if attribute.fifo and not fifo:
             _refuse_fifo_only(attribute, creating=creating)
-        changes[attribute.field] = _read(attribute, text, names, owner)
+        value = _read(attribute, text, names, owner)
+        if attribute.form == "sizing":
+            changes.update(sizing_changes(value))
+        else:
+            changes[attribute.field] = value
     if changes.get("fifo") is False:
         raise InvalidAttribute("fifo", "Modifying queue type is not supported.")
     if not creating:
@@ -145,6 +164,8 @@ def written(name: str, queue: Queue, names: QueueNames, counts: Counts | None) -
         return None
     if name == "KmsDataKeyReusePeriodSeconds" and settings.encryption_key is None:
         return None
+    if attribute.form == "sizing" and settings.auto:
+        return AUTO
     value = getattr(settings, attribute.field)
     return None if value is None else _write(attribute.form, value, names)
 
@@ -172,7 +193,7 @@ def _read(attribute: QueueAttribute, text: str, names: QueueNames, owner: str) -
             return _number(field, text) * SECOND_MS
         case "number":
             return None if not text and field in _REMOVABLE else _number(field, text)
-        case "tuned":
+        case "tuned" | "sizing":
             return AUTO if text == AUTO else _number(field, text)
         case "flag":
             return _one_of(field, text.lower(), ("true", "false")) == "true"

@@ -52,6 +52,9 @@ class Meter(Observer):
     def __init__(self, trace: Trace | None = None) -> None:
         self.queues: dict[int, QueueTally] = {}
         """Counters by the number of the queue, for queues that had events."""
+        self.partition_operations: dict[tuple[int, int], int] = {}
+        """Messages sent and deleted, by the numbers of queue and partition, for queues that size
+        themselves."""
         self.commit_us = BucketHistogram(COMMIT_US_BOUNDS)
         self.commit_items = BucketHistogram(COMMIT_ITEMS_BOUNDS)
         self.trace = trace
@@ -62,11 +65,15 @@ class Meter(Observer):
 
     def sent(self, queue: Queue, partition: int, messages: Sequence[Message]) -> None:
         self._tally(queue).sent += len(messages)
+        if queue.settings.auto:
+            self._worked(queue, partition, len(messages))
         if self.trace is not None:
             _record(self.trace.sent, queue, partition, messages)
 
     def settled(self, queue: Queue, partition: int, receipts: Sequence[Receipt]) -> None:
         self._tally(queue).settled += len(receipts)
+        if queue.settings.auto:
+            self._worked(queue, partition, len(receipts))
         if self.trace is not None:
             _record(self.trace.settled, queue, partition, receipts)
 
@@ -107,6 +114,20 @@ class Meter(Observer):
 
     def removed(self, queue: Queue) -> None:
         self.queues.pop(queue.number, None)
+        for place in [each for each in self.partition_operations if each[0] == queue.number]:
+            del self.partition_operations[place]
+
+    def operations(self, queue_number: int, partition: int) -> int:
+        """Messages that were sent and deleted there, of a queue that sizes itself."""
+        return self.partition_operations.get((queue_number, partition), 0)
+
+    def operations_of_all(self) -> int:
+        """Messages that were sent and deleted in all partitions of this front end."""
+        return sum(tally.sent + tally.settled for tally in self.queues.values())
+
+    def _worked(self, queue: Queue, partition: int, count: int) -> None:
+        place = (queue.number, partition)
+        self.partition_operations[place] = self.partition_operations.get(place, 0) + count
 
     def _tally(self, queue: Queue) -> QueueTally:
         tally = self.queues.get(queue.number)

@@ -79,6 +79,13 @@ CLUSTER_METRICS: Final = (
 
 METRICS: Final = (
     _gauge("dovemq_queues", "Queues of all accounts."),
+    _gauge("dovemq_queues_auto", "Queues that size themselves."),
+    _counter(
+        "dovemq_partition_actions_total",
+        "Changes that this front end has made to partitions of queues that size themselves: add, "
+        "mark, unmark or remove.",
+        "action",
+    ),
     _gauge(
         "dovemq_queue_messages",
         "Messages in a queue by state: visible, leased or delayed.",

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from dovemq.core.partitions import ControlMemory
 from dovemq.fabric.autonomic.controller import ControlSettings, decide
-from dovemq.fabric.autonomic.observation import ControlMemory, QueueLoad
+from dovemq.fabric.autonomic.observation import QueueLoad
 from dovemq.fabric.autonomic.standing import PartitionStanding, standing_of
 
 
@@ -16,7 +17,7 @@ def explain(
     """
     standing = standing_of(observation, memory)
     return (
-        f"{len(standing.partitions)} partitions, from {settings.partitions_min} to "
+        f"number of partitions {len(standing.partitions)}, from {settings.partitions_min} to "
         f"{settings.partitions_max} allowed; {standing.producers} producers and "
         f"{standing.consumers} consumers on a capacity of {standing.capacity:g} clients: load "
         f"{standing.load:.2f}",

@@ -37,8 +37,14 @@ _SENTENCES: Final[Mapping[ControlCause, tuple[str, str]]] = {
     ControlCause.FULL: ("R5", f"{_LOAD}, which leaves no room for the client that joins"),
     ControlCause.OVERLOADED: ("R5", f"{_LOAD}, which is above 1"),
     ControlCause.LOAD_RETURNED: ("R5", f"{_LOAD}, so the partition is needed again"),
-    ControlCause.TOO_FEW: ("bounds", "{partitions} partitions are fewer than {partitions_min}"),
-    ControlCause.TOO_MANY: ("bounds", "{partitions} partitions are more than {partitions_max}"),
+    ControlCause.TOO_FEW: (
+        "bounds",
+        "the number of partitions, {partitions}, is below {partitions_min}",
+    ),
+    ControlCause.TOO_MANY: (
+        "bounds",
+        "the number of partitions, {partitions}, is above {partitions_max}",
+    ),
     ControlCause.SPARE: (
         "R6",
         f"{_LOAD}, and the rest sustains all clients without its capacity of {{own:g}}",
@@ -52,8 +58,14 @@ _SENTENCES: Final[Mapping[ControlCause, tuple[str, str]]] = {
         "inhibition",
         f"{_LOAD}, but no partition is added or marked for another {{left_ms}} ms",
     ),
-    ControlCause.AT_MOST: ("bounds", f"{_LOAD}, but {{partitions_max}} partitions are allowed"),
-    ControlCause.AT_LEAST: ("bounds", f"{_LOAD}, but {{partitions_min}} partitions must stay"),
+    ControlCause.AT_MOST: (
+        "bounds",
+        f"{_LOAD}, but the greatest number of partitions is {{partitions_max}}",
+    ),
+    ControlCause.AT_LEAST: (
+        "bounds",
+        f"{_LOAD}, but the least number of partitions is {{partitions_min}}",
+    ),
     ControlCause.ALL_NEEDED: (
         "R6",
         f"{_LOAD}, but without any one of the partitions it would be too high",

@@ -42,6 +42,7 @@ EXTENDED_DEFAULTS = {
     "RdsSleepMilliseconds": "auto",
     "RdsWake": "arrival",
     "PmsPeriodMilliseconds": "1000",
+    "SessionMigration": "off",
 }
 
 
@@ -100,6 +101,7 @@ async def test_extended_attributes_are_returned_by_name_only() -> None:
         ("RdsSleepMilliseconds", "auto"),
         ("RdsWake", "timer"),
         ("PmsPeriodMilliseconds", "60000"),
+        ("SessionMigration", "on"),
     ],
 )
 async def test_attribute_is_returned_as_it_was_set(name: str, value: str) -> None:
@@ -264,6 +266,7 @@ async def test_permissions_added_at_once_are_all_kept() -> None:
         ("RdsSleepMilliseconds", "20001"),
         ("RdsWake", "never"),
         ("PmsPeriodMilliseconds", "99"),
+        ("SessionMigration", "true"),
     ],
 )
 async def test_partitions_are_searched_by_known_rules_only(name: str, value: str) -> None:
@@ -288,7 +291,7 @@ async def test_fifo_queue_is_told_why_its_partitions_cannot_change() -> None:
 
 def test_names_of_the_table_are_distinct() -> None:
     names = [attribute.name for attribute in SETTABLE] + list(READ_ONLY)
-    assert len(set(names)) == len(names) == 32
+    assert len(set(names)) == len(names) == 33
 
 
 async def test_permissions_never_exceed_the_length_of_a_policy() -> None:

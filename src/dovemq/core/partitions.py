@@ -34,6 +34,21 @@ class Layout(Struct, frozen=True):
         return tuple(number for number in range(self.highest + 1) if number not in known)
 
 
+class ControlMemory(Struct, frozen=True):
+    """The state that one decision leaves to the next; it must outlive the process that decides.
+
+    `last_number` is the number of the partition that was added last: numbers are given in turn, so
+    that a removed partition's number is not used again soon.
+    """
+
+    marked: int | None = None
+    inhibited_until_ms: int = 0
+    last_number: int = 0
+
+    def is_inhibited(self, now_ms: int) -> bool:
+        return now_ms < self.inhibited_until_ms
+
+
 def resized(layout: Layout, count: int) -> Layout:
     """The layout with `count` active partitions.
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dovemq.core import limits
 from dovemq.core.errors import InvalidAttribute, InvalidValue
-from dovemq.core.partitions import Layout, resized
+from dovemq.core.partitions import ControlMemory, Layout, resized
 
 ANY_ORDER: Final = 0
 """The value of `order_hint` that asks for no order at all: K = ∞ in bdqs."""
@@ -78,12 +78,18 @@ class QueueSettings(Struct, frozen=True):
     partitions: int = 1
     layout: Layout = Layout()
     """The partitions by number. It follows from `partitions` and cannot be set."""
+    auto: bool = False
+    """The queue sizes itself, and its clients have sessions."""
+    control: ControlMemory = ControlMemory()
+    """The memory of the controller that sizes the queue. It cannot be set."""
     dequeue_strategy: Literal["conventional", "pms", "rds"] = "conventional"
     dequeue_fanout: int = 3
     """A receive looks into at most so many partitions in a row."""
     rds_sleep_ms: int | Literal["auto"] = "auto"
     rds_wake: Literal["timer", "arrival"] = "arrival"
     pms_period_ms: int = 1_000
+    session_migration: Literal["off", "on"] = "off"
+    """Sessions of clients may move to another partition between two requests."""
 
     @property
     def delay_ms_max(self) -> int:

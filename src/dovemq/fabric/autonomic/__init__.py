@@ -20,6 +20,7 @@ unmarked before another one is added. A client stays at its partition, unless th
 sessions. Every decision has its reason in words and numbers.
 """
 
+from dovemq.core.partitions import ControlMemory as ControlMemory
 from dovemq.fabric.autonomic.capacity import CapacityEstimate as CapacityEstimate
 from dovemq.fabric.autonomic.capacity import CapacitySample as CapacitySample
 from dovemq.fabric.autonomic.capacity import CapacitySettings as CapacitySettings
@@ -39,7 +40,6 @@ from dovemq.fabric.autonomic.explanation import explain as explain
 from dovemq.fabric.autonomic.observation import ClientJoins as ClientJoins
 from dovemq.fabric.autonomic.observation import ClientLeaves as ClientLeaves
 from dovemq.fabric.autonomic.observation import ClientRole as ClientRole
-from dovemq.fabric.autonomic.observation import ControlMemory as ControlMemory
 from dovemq.fabric.autonomic.observation import PartitionLoad as PartitionLoad
 from dovemq.fabric.autonomic.observation import QueueLoad as QueueLoad
 from dovemq.fabric.autonomic.reasons import ControlReason as ControlReason

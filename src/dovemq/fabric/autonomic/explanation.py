@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from dovemq.core.partitions import ControlMemory
 from dovemq.fabric.autonomic.controller import ControlSettings, decide
-from dovemq.fabric.autonomic.observation import ControlMemory, QueueLoad
+from dovemq.fabric.autonomic.observation import QueueLoad
 from dovemq.fabric.autonomic.standing import PartitionStanding, standing_of
 
 

@@ -1,4 +1,4 @@
-"""The controller's view of a queue, and its memory between two decisions."""
+"""The controller's view of a queue."""
 
 import enum
 from typing import TypeAlias
@@ -73,18 +73,3 @@ class QueueLoad(Struct, frozen=True):
         numbers = {each.number for each in self.partitions}
         if not self.partitions or len(numbers) < len(self.partitions):
             raise InvariantError("A queue needs partitions, and each has a number of its own.")
-
-
-class ControlMemory(Struct, frozen=True):
-    """The state that one decision leaves to the next; it must outlive the process that decides.
-
-    `last_number` is the number of the partition that was added last: numbers are given in turn, so
-    that a removed partition's number is not used again soon.
-    """
-
-    marked: int | None = None
-    inhibited_until_ms: int = 0
-    last_number: int = 0
-
-    def is_inhibited(self, now_ms: int) -> bool:
-        return now_ms < self.inhibited_until_ms

@@ -4,7 +4,8 @@ import enum
 
 from msgspec import Struct
 
-from dovemq.fabric.autonomic.observation import ControlMemory, PartitionLoad, QueueLoad
+from dovemq.core.partitions import ControlMemory
+from dovemq.fabric.autonomic.observation import PartitionLoad, QueueLoad
 
 
 class ClientBalance(enum.Enum):

@@ -2,7 +2,8 @@
 
 Implements `core.ports.Store`. Partition 0 is the whole queue. A queue that never had more than one
 partition is answered by the inner store itself and pays nothing for the fabric. One that did stays
-with a `LogicalPartition`: its receipts may name other partitions.
+with a `LogicalPartition`: its receipts may name other partitions. One that sizes itself has a
+`LogicalPartition` from the start, since its clients' sessions count.
 """
 
 import asyncio
@@ -15,10 +16,12 @@ from dovemq.core.errors import DoveError
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Catalogue, Clock, Partition, Store
 from dovemq.core.queue import Queue
+from dovemq.fabric.autonomic import ClientRole
 from dovemq.fabric.draining import DrainingPartitions
 from dovemq.fabric.exchange import Exchange
 from dovemq.fabric.logical import LogicalPartition
 from dovemq.fabric.members import Locality, everywhere_local
+from dovemq.fabric.sessions import SessionTable
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +48,7 @@ class FabricStore:
         self._is_local = is_local
         self._logical: dict[int, LogicalPartition] = {}
         self._drained = False
+        self.sessions = SessionTable(clock)
         self._upkeep: asyncio.Task[None] | None = None
         self.exchange = Exchange(store, clock, self._observer)
         self.draining = DrainingPartitions(store, self.exchange, clock, self._changed)
@@ -64,7 +68,8 @@ class FabricStore:
 
     def partition(self, queue: Queue, number: int) -> Partition:
         logical = self._logical.get(queue.number)
-        if number or (logical is None and not queue.settings.layout.highest):
+        settings = queue.settings
+        if number or (logical is None and not settings.layout.highest and not settings.auto):
             return self._store.partition(queue, number)
         if logical is None:
             return self._add(queue)
@@ -72,6 +77,11 @@ class FabricStore:
             logical.follow(queue)
             self.draining.noticed(queue)
         return logical
+
+    def join(self, queue: Queue, role: ClientRole) -> None:
+        """Elect a partition for the client that asks now, before it uses the queue in this role."""
+        if queue.settings.auto:
+            self.sessions.place(queue, role)
 
     def drain(self) -> None:
         """Answer the receives that wait inside queues, now and from now on."""
@@ -95,6 +105,7 @@ class FabricStore:
                 if number not in numbers:
                     # The queue was removed.
                     self._logical.pop(number, None)
+                    self.sessions.end_queue(number)
         if leads:
             await self.draining.step()
 
@@ -110,7 +121,9 @@ class FabricStore:
         self.partition(queue, 0)
 
     def _add(self, queue: Queue) -> LogicalPartition:
-        logical = LogicalPartition(self._store, queue, self._clock, self._observer, self._is_local)
+        logical = LogicalPartition(
+            self._store, queue, self._clock, self._observer, self._is_local, self.sessions
+        )
         if self._drained:
             logical.drain()
         self._logical[queue.number] = logical

@@ -29,8 +29,8 @@ class AutoWorld(SpreadWorld):
     async def mark(self, number: int | None) -> None:
         await self.set(control=ControlMemory(marked=number))
 
-    def client(self) -> "SessionClient":
-        return SessionClient(self)
+    def client(self) -> "PinnedClient":
+        return PinnedClient(self)
 
     def sessions(self) -> dict[int, tuple[int, int]]:
         """Producers and consumers by partition."""
@@ -38,7 +38,7 @@ class AutoWorld(SpreadWorld):
         return {number: _pair(counts[number]) for number in sorted(counts)}
 
 
-class SessionClient:
+class PinnedClient:
     """One client: its requests carry its session."""
 
     def __init__(self, world: AutoWorld) -> None:

@@ -32,7 +32,7 @@ from tests.unit.embedded import Place
 hypothesis.settings.register_profile("dovemq", deadline=None)
 hypothesis.settings.load_profile("dovemq")
 
-CONTRACT = re.compile(r"tests/contract/.*\[(\w+)\]$")
+CONTRACT = re.compile(r"tests/contract/.*\[([\w ]+)\]$")
 
 
 SLOW_FIXTURES = {"cassandra", "own_cassandra"}

@@ -65,6 +65,7 @@ EXTENDED_MEANING: Final[Mapping[str, str]] = {
     "RdsSleepMilliseconds": "`rds`: the pause of a receive that found nothing; `auto` tunes it.",
     "RdsWake": "`rds`: whether the arrival of a message ends the pause early.",
     "PmsPeriodMilliseconds": "`pms`: the time between two looks at the numbers of messages.",
+    "SessionMigration": "Whether sessions of a queue that sizes itself may change their partition.",
 }
 
 

@@ -3,11 +3,10 @@
 from collections import Counter
 from typing import Any
 
-from msgspec import Struct
-
 from dovemq.core.partitions import ControlMemory, Layout
 from dovemq.fabric.autonomic import ActionKind
 from dovemq.fabric.controlling import ControlRecord
+from dovemq.fabric.sessions import ClientCount
 from dovemq.fabric.sizing import SizingPorts
 from tests.fabric.spread import SpreadWorld
 
@@ -15,21 +14,16 @@ STEP_MS = 1_000
 INHIBITION_MS = 30_000
 
 
-class Clients(Struct, frozen=True):
-    producers: int = 0
-    consumers: int = 0
-
-
 class FakeClients:
     """The clients of one front end by partition, of whatever queue."""
 
     def __init__(self) -> None:
-        self.by_partition: dict[int, Clients] = {}
+        self.by_partition: dict[int, ClientCount] = {}
 
     def set(self, partition: int, producers: int, consumers: int) -> None:
-        self.by_partition[partition] = Clients(producers, consumers)
+        self.by_partition[partition] = ClientCount(producers, consumers)
 
-    def counts(self, queue_number: int) -> dict[int, Clients]:
+    def counts(self, queue_number: int) -> dict[int, ClientCount]:
         return self.by_partition
 
 

@@ -8,9 +8,11 @@ from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import dovemq
+from dovemq.bootstrap import opening
 from dovemq.core.errors import (
     InvalidAttribute,
     InvalidValue,
@@ -22,8 +24,11 @@ from dovemq.core.errors import (
     UnknownAttribute,
 )
 from dovemq.core.message import Attribute
-from dovemq.inprocess import AttributeInput, LocalQueue, LocalQueues
-from dovemq.settings import SettingInvalid
+from dovemq.core.queue import QueueKey
+from dovemq.core.sessions import SESSION
+from dovemq.inprocess import AsyncLocalQueues, AttributeInput, LocalQueue, LocalQueues
+from dovemq.settings import ACCOUNT, SettingInvalid
+from dovemq.stores.urls import parse_path
 
 
 @pytest.fixture
@@ -290,3 +295,20 @@ def test_option_of_a_wrong_kind_is_refused_before_it_is_stored(
             opened.create(name, **options)
     with dovemq.open(tmp_path) as opened:
         assert opened.names() == ["dead"]
+
+
+def test_opened_client_is_one_session_until_it_is_closed() -> None:
+    async def counted() -> tuple[int, int, bool]:
+        opened = await opening.open_service(parse_path("memory://"))
+        queues = AsyncLocalQueues(opened.service, ACCOUNT, opened.new_id)
+        queue = await queues.create("jobs", partitions=2)
+        found = await opened.service.queues.find(QueueKey(ACCOUNT, "jobs"))
+        settings = msgspec.structs.replace(found.settings, auto=True)
+        changed = msgspec.structs.replace(found, settings=settings)
+        assert await opened.fabric.catalogue.replace(changed)
+        await asyncio.gather(*(queue.send("x") for _ in range(5)), queue.receive())
+        during = len(opened.fabric.sessions)
+        await queues.close()
+        return during, len(opened.fabric.sessions), SESSION.get() is None
+
+    assert asyncio.run(counted()) == (2, 0, True)

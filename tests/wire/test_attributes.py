@@ -45,6 +45,7 @@ EXTENDED_DEFAULTS = {
     "RdsSleepMilliseconds": "auto",
     "RdsWake": "arrival",
     "PmsPeriodMilliseconds": "1000",
+    "SessionMigration": "off",
 }
 
 
@@ -107,6 +108,7 @@ async def test_extended_attributes_are_returned_by_name_only() -> None:
         ("RdsSleepMilliseconds", "auto"),
         ("RdsWake", "timer"),
         ("PmsPeriodMilliseconds", "60000"),
+        ("SessionMigration", "on"),
     ],
 )
 async def test_attribute_is_returned_as_it_was_set(name: str, value: str) -> None:
@@ -275,6 +277,7 @@ async def test_permissions_added_at_once_are_all_kept() -> None:
         ("RdsSleepMilliseconds", "20001"),
         ("RdsWake", "never"),
         ("PmsPeriodMilliseconds", "99"),
+        ("SessionMigration", "true"),
     ],
 )
 async def test_partitions_are_searched_by_known_rules_only(name: str, value: str) -> None:
@@ -318,7 +321,7 @@ async def test_creation_with_a_number_does_not_find_a_queue_that_sizes_itself() 
 
 def test_names_of_the_table_are_distinct() -> None:
     names = [attribute.name for attribute in SETTABLE] + list(READ_ONLY)
-    assert len(set(names)) == len(names) == 35
+    assert len(set(names)) == len(names) == 36
 
 
 async def test_permissions_never_exceed_the_length_of_a_policy() -> None:

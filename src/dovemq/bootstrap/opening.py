@@ -143,6 +143,7 @@ async def open_service(
             observer=observer,
             leads=shared.store.leads if shared else None,
             on_drain=fabric.drain,
+            join=fabric.join,
         )
         await service.start()
         fabric.start(shared.store.leads if shared else lambda: True)

@@ -6,7 +6,7 @@ Flags come first, then the AWS variables of the environment, then the local serv
 import argparse
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
@@ -17,6 +17,7 @@ from dovemq.cli.command import WrongUse
 from dovemq.cli.output import Progress
 from dovemq.cli.profiles import read_profile
 from dovemq.client import AdminClient, SqsClient
+from dovemq.client.environment import key_of
 from dovemq.configuration import Resolved, reachable_host, resolve
 from dovemq.core.access import AccessKey
 from dovemq.system.key_file import key_path, read_key
@@ -87,7 +88,7 @@ def find_target(args: argparse.Namespace) -> Target:
         key: AccessKey | None = AccessKey(profile.key_id, profile.secret, "")
         token = profile.session_token
     else:
-        key = None if args.data else _key_of(environment)
+        key = None if args.data else key_of(environment)
         token = environment.get("AWS_SESSION_TOKEN") if key else None
     file = key_path(settings.data)
     if key is None and (args.data or file.exists()):
@@ -134,13 +135,6 @@ def local_server(resolved: Resolved) -> RunningServer:
         region=settings.region,
         pid=_NOT_RUNNING,
     )
-
-
-def _key_of(environment: Mapping[str, str]) -> AccessKey | None:
-    """The key in the environment. The server knows which account it belongs to."""
-    key_id = environment.get("AWS_ACCESS_KEY_ID")
-    secret = environment.get("AWS_SECRET_ACCESS_KEY")
-    return AccessKey(key_id, secret, "") if key_id and secret else None
 
 
 def _next_port(url: str) -> str:

@@ -4,12 +4,17 @@ The package owns connections, signatures and typed answers. It imports no store 
 """
 
 from dovemq.client.admin import AdminClient as AdminClient
+from dovemq.client.connecting import BlockingQueueSession as BlockingQueueSession
+from dovemq.client.connecting import QueueSession as QueueSession
+from dovemq.client.connecting import connect as connect
+from dovemq.client.connecting import connect_async as connect_async
 from dovemq.client.errors import AnswerMalformed as AnswerMalformed
 from dovemq.client.errors import ClientError as ClientError
 from dovemq.client.errors import Refused as Refused
 from dovemq.client.errors import TimedOut as TimedOut
 from dovemq.client.errors import Unreachable as Unreachable
 from dovemq.client.errors import Untrusted as Untrusted
+from dovemq.client.errors import WrongRole as WrongRole
 from dovemq.client.sqs import SqsClient as SqsClient
 from dovemq.client.sync import BlockingAdminClient as BlockingAdminClient
 from dovemq.client.sync import BlockingSqsClient as BlockingSqsClient

@@ -7,7 +7,8 @@ ClientError
 │   │   └── Unconnected no connection was made: the request was not sent
 │   ├── Untrusted       its certificate is invalid or cannot be checked
 │   └── AnswerMalformed the answer is not that of an SQS server
-└── TimedOut            no answer in time; the request may have been executed
+├── TimedOut            no answer in time; the request may have been executed
+└── WrongRole           a session was asked for what its role does not do
 """
 
 from typing import ClassVar
@@ -65,6 +66,11 @@ class TimedOut(ClientError):
         super().__init__(f"{url}: no answer within {seconds:g} seconds")
         self.url = url
         self.seconds = seconds
+
+
+class WrongRole(ClientError):
+    def __init__(self, verb: str, role: str, needed: str) -> None:
+        super().__init__(f"{verb}: this session is a {role}; connect another one as a {needed}")
 
 
 class AnswerMalformed(AddressError):

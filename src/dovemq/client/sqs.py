@@ -15,8 +15,10 @@ from dovemq.client.session import (
     SignedSession,
 )
 from dovemq.core.access import AccessKey
+from dovemq.fabric.autonomic import ClientRole
 from dovemq.sqs import shapes
 from dovemq.sqs.owning import ALL, QueueOwner
+from dovemq.sqs.roles import ROLE_HEADER
 
 PURGE_SECONDS_MAX: Final = 600.0
 TOO_LARGE_STATUS: Final = 413
@@ -89,6 +91,21 @@ class SqsClient(SessionClient, QueueOwner):
             return f"{self._session.url.rstrip('/')}/{queue.strip('/')}"
         request = shapes.GetQueueUrlRequest(queue)
         return (await self._ask(request, shapes.QueueUrlResponse)).queue_url
+
+    async def join(self, queue: str, role: ClientRole) -> str:
+        """Announce the role in which this connection uses a queue; returns the queue's URL.
+
+        The queue is given by NAME, ACCOUNT/NAME or URL. Other servers ignore the role.
+        """
+        *_, account, name = "", *queue.rstrip("/").split("/")
+        request = shapes.GetQueueUrlRequest(name, account or None)
+        operation = shapes.operation_of(type(request))
+        headers = self._headers | {"x-amz-target": f"AmazonSQS.{operation}"}
+        form = self._session.form("POST", "/", headers | {ROLE_HEADER: role.value})
+        answer = await self._session.ask(
+            form, self._encode(request), seconds_max=self._answer_seconds_max, repeatable=True
+        )
+        return self._decoded(answer, shapes.QueueUrlResponse).queue_url
 
     async def untag(self, queue: str, names: Sequence[str]) -> None:
         await self._ask(shapes.UntagQueueRequest(queue, list(names)), shapes.Empty)

@@ -92,6 +92,8 @@ class QueueSettings(Struct, frozen=True):
     rds_sleep_ms: int | Literal["auto"] = "auto"
     rds_wake: Literal["timer", "arrival"] = "arrival"
     pms_period_ms: int = 1_000
+    session_migration: Literal["off", "on"] = "off"
+    """Sessions of clients may move to another partition between two requests."""
 
     @property
     def delay_ms_max(self) -> int:

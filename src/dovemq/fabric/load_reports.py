@@ -17,6 +17,7 @@ from dovemq.core.errors import DoveError
 from dovemq.core.ports import Clock, Store
 from dovemq.core.queue import Queue
 from dovemq.fabric.members import Locality
+from dovemq.fabric.sessions import ClientCount
 
 log = logging.getLogger(__name__)
 
@@ -24,18 +25,8 @@ REPORTED_MAX: Final = 512
 """Partitions in one report, about 20 kB. The rest is left out, and its clients do not count."""
 
 
-class ClientTally(Protocol):
-    """The clients of one partition."""
-
-    @property
-    def producers(self) -> int: ...
-
-    @property
-    def consumers(self) -> int: ...
-
-
 class ClientCounts(Protocol):
-    def counts(self, queue_number: int) -> Mapping[int, ClientTally]:
+    def counts(self, queue_number: int) -> Mapping[int, ClientCount]:
         """The clients of this front end by partition, at this moment."""
 
 
@@ -48,7 +39,7 @@ class PartitionTraffic(Protocol):
 
 
 class NoClients:
-    def counts(self, queue_number: int) -> Mapping[int, ClientTally]:
+    def counts(self, queue_number: int) -> Mapping[int, ClientCount]:
         return {}
 
 
@@ -210,7 +201,7 @@ def _together(one: PartitionReport, other: PartitionReport) -> PartitionReport:
     )
 
 
-def _with_clients(row: PartitionReport, clients: ClientTally | None) -> PartitionReport:
+def _with_clients(row: PartitionReport, clients: ClientCount | None) -> PartitionReport:
     if clients is None:
         return row
     return msgspec.structs.replace(row, producers=clients.producers, consumers=clients.consumers)

@@ -27,20 +27,30 @@ from dovemq.core.errors import UnavailableError
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
 from dovemq.core.queue import Queue
+from dovemq.fabric.autonomic import ClientRole
 from dovemq.fabric.in_flight import InFlight
-from dovemq.fabric.members import Locality, Members
+from dovemq.fabric.members import OUTSIDE_EVERY, Locality, Members
 from dovemq.fabric.outlook import Outlook
 from dovemq.fabric.peeking import merged_peek
 from dovemq.fabric.receiving import Receiving
+from dovemq.fabric.sessions import SessionTable
 from dovemq.fabric.together import counts_by_partition, divided, summed
 from dovemq.fabric.watching import Watching
 
 
 class LogicalPartition:
     def __init__(
-        self, store: Store, queue: Queue, clock: Clock, observer: Observer, is_local: Locality
+        self,
+        store: Store,
+        queue: Queue,
+        clock: Clock,
+        observer: Observer,
+        is_local: Locality,
+        sessions: SessionTable,
     ) -> None:
         self._clock = clock
+        self._sessions = sessions
+        self._auto = queue.settings.auto
         self._members = Members(store, queue, is_local)
         self._outlook = Outlook()
         self._in_flight = InFlight(self._members, clock)
@@ -59,7 +69,7 @@ class LogicalPartition:
     async def send(self, drafts: Sequence[Draft], now_ms: int) -> list[Sent | Duplicate]:
         """A request's drafts without a group stay together; the others go by their group."""
         members, outlook = self._members, self._outlook
-        ungrouped = members.next_target(now_ms, outlook.resting(now_ms))
+        ungrouped = self._target(now_ms)
 
         async def sent(number: int, some: Sequence[Draft]) -> list[Sent | Duplicate]:
             try:
@@ -72,7 +82,7 @@ class LogicalPartition:
 
     async def lease(self, ask: Ask, now_ms: int) -> Leased:
         self._watching.keep(self._receiving.waits_for_arrivals)
-        return await self._receiving.lease(ask, now_ms)
+        return await self._receiving.lease(ask, now_ms, self._first() if self._auto else ())
 
     async def settle(
         self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
@@ -126,6 +136,9 @@ class LogicalPartition:
     def follow(self, queue: Queue) -> None:
         """Take over a newer version of the queue, with the partitions that it has now."""
         self._members.follow(queue)
+        self._auto = queue.settings.auto
+        if not self._auto:
+            self._sessions.end_queue(queue.number)
         self._outlook.keep(self._members.numbers)
         self._receiving.follow()
         self._watching.adjust()
@@ -134,6 +147,30 @@ class LogicalPartition:
     def drain(self) -> None:
         """Answer the receives that wait inside the queue."""
         self._receiving.parking.drain()
+
+    def _target(self, now_ms: int) -> int:
+        """The partition for drafts without a group: that of the session, or the next in turn."""
+        resting = self._outlook.resting(now_ms)
+        if self._auto:
+            place = self._sessions.place(self.queue, ClientRole.PRODUCER)
+            if place is not None and place.partition not in resting:
+                return place.partition
+        return self._members.next_target(now_ms, resting)
+
+    def _first(self) -> tuple[int, ...]:
+        """The partitions that a receive looks into before its strategy chooses others.
+
+        One in some receives of a session begins elsewhere, so that no partition without consumers
+        starves.
+        """
+        place = self._sessions.place(self.queue, ClientRole.CONSUMER)
+        if place is None or len(self._members.numbers) == 1:
+            return ()
+        place.receives += 1
+        own = place.partition
+        if place.receives % OUTSIDE_EVERY:
+            return (own,)
+        return (self._members.beside(own), own)
 
 
 def _place(receipt: Receipt) -> int:

@@ -106,6 +106,10 @@ class Members:
             turn.sort(key=lambda number: (number in local) != near_first)
         return tuple(turn)
 
+    def beside(self, number: int) -> int:
+        """The least recently tried of the other partitions, wherever it is."""
+        return next(each for each in self._turns if each != number)
+
     def _adjust(self) -> None:
         numbers = self.numbers
         self._partitions = {

@@ -14,11 +14,16 @@ A *short poll* (no wait) and a *long poll* (a wait) behave as follows:
     rds, arrival        A receive looks only where there may be messages. It is parked until
                         something arrives or comes due, for as long as with the timer.
 
+A receive of a session looks into the session's partition first, at its start and whenever it was
+parked. If it finds messages there it is answered with them. Otherwise it goes on in the others by
+the strategy, and the look into its own partition does not count as one of these.
+
 While a receive is parked it holds no lease. If it fails or is cancelled, everything that it has
 leased is released.
 """
 
 import contextlib
+from collections.abc import Sequence
 from typing import Final
 
 from dovemq.core.commands import Ask, Lease, Leased, Receipt
@@ -109,12 +114,16 @@ class Receiving:
         """Whether receives wait inside the queue, so that its partitions must be watched."""
         return self._settings.strategy == "rds" and self._settings.wake == "arrival"
 
-    async def lease(self, ask: Ask, now_ms: int) -> Leased:
+    async def lease(self, ask: Ask, now_ms: int, first: Sequence[int] = ()) -> Leased:
+        """`first` are the partitions to look into before the strategy; the last is the session's.
+
+        They are not all that the queue has.
+        """
         gathered = _Gathered()
         try:
             if await self._in_flight.is_full(now_ms):
                 return self._refused(now_ms)
-            await self._search(ask, gathered)
+            await self._search(ask, gathered, first)
         except BaseException:
             await self._give_back(gathered)
             raise
@@ -141,17 +150,20 @@ class Receiving:
             tuple(gathered.found),
         )
 
-    async def _search(self, ask: Ask, gathered: _Gathered) -> None:
-        now_ms = self._clock.now_ms()
+    async def _search(self, ask: Ask, gathered: _Gathered, first: Sequence[int]) -> None:
         settings = self._settings
         self._members.begin_receive()
+        if first and await self._found_first(first, ask, gathered):
+            return
+        own = first[-1:]
+        now_ms = self._clock.now_ms()
         if settings.strategy == "pms":
             await self._monitor.look(settings, now_ms)
         rds = settings.strategy == "rds"
         sleep_ms = self._sleep.sleep_ms(settings.sleep_ms, now_ms) if rds else 0
         search = begin(ask.count_max, settings, ask.wait_ms, sleep_ms, now_ms)
         while True:
-            step = self._next(search, settings, ask)
+            step = self._next(search, settings, ask, own)
             if isinstance(step, TryPartition):
                 found = await self._look(step, ask, gathered)
                 search = found_at(search, step.partition, found)
@@ -162,11 +174,35 @@ class Receiving:
                 if not await self.parking.wait(wait_ms, on_arrival=step.on_arrival):
                     return
                 search = woken(search)
+                if own and await self._found_first(own, ask, gathered):
+                    return
 
-    def _next(self, search: Search, settings: DequeueSettings, ask: Ask) -> Step:
+    async def _found_first(self, numbers: Sequence[int], ask: Ask, gathered: _Gathered) -> bool:
+        """Look into these partitions until one has messages; returns whether one had."""
+        for number in numbers:
+            now_ms = self._clock.now_ms()
+            if number in self._outlook.resting(now_ms):
+                continue
+            if self._knows_better(ask) and number not in self._outlook.stale(now_ms):
+                continue
+            if await self._look(TryPartition(number, ask.count_max), ask, gathered):
+                return True
+            if gathered.exhausted:
+                return True
+        return False
+
+    def _knows_better(self, ask: Ask) -> bool:
+        """Whether this receive looks only where there may be messages."""
+        return self._outlook.watched and (self.waits_for_arrivals or self._polls(ask))
+
+    def _next(
+        self, search: Search, settings: DequeueSettings, ask: Ask, own: Sequence[int]
+    ) -> Step:
         now_ms = self._clock.now_ms()
-        if not self._outlook.watched or not (self.waits_for_arrivals or self._polls(ask)):
-            return self._chosen(search, settings, set(self._members.numbers), now_ms)
+        if not self._knows_better(ask):
+            numbers = set(self._members.numbers)
+            # The others may be gone since the look into the own one.
+            return self._chosen(search, settings, numbers.difference(own) or numbers, now_ms)
         untried = self._outlook.stale(now_ms).difference(search.tried)
         if untried:
             return self._chosen(search, settings, untried, now_ms)

@@ -16,11 +16,13 @@ from dovemq.core.errors import DoveError
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Catalogue, Clock, Partition, Store
 from dovemq.core.queue import Queue
+from dovemq.fabric.autonomic import ClientRole
 from dovemq.fabric.draining import DrainingPartitions
 from dovemq.fabric.exchange import Exchange
 from dovemq.fabric.explaining import QueueExplanation, explained
 from dovemq.fabric.logical import LogicalPartition
 from dovemq.fabric.members import Locality, everywhere_local
+from dovemq.fabric.sessions import SessionTable
 from dovemq.fabric.sizing import SelfSizing, SizingPorts
 
 log = logging.getLogger(__name__)
@@ -49,12 +51,15 @@ class FabricStore:
         self._is_local = is_local
         self._logical: dict[int, LogicalPartition] = {}
         self._drained = False
+        self.sessions = SessionTable(clock)
         self._upkeep: asyncio.Task[None] | None = None
         self._leads: Callable[[], bool] = lambda: True
         self.exchange = Exchange(store, clock, self._observer)
         self.draining = DrainingPartitions(store, self.exchange, clock, self._changed)
         ports = sizing or SizingPorts(is_local=is_local)
         self.sizing = SelfSizing(store, self.exchange, clock, self._changed, ports)
+        self.sizing.reports.clients = self.sessions
+        self.sessions.loads = self.sizing.view.observation
 
     def start(self, leads: Callable[[], bool] = lambda: True) -> None:
         """`leads` tells whether this front end takes care of partitions for all, at this moment."""
@@ -92,6 +97,11 @@ class FabricStore:
         view = self.sizing.view
         return await explained(queue, view, self._store, self._clock, leads=self._leads())
 
+    def join(self, queue: Queue, role: ClientRole) -> None:
+        """Elect a partition for the client that asks now, before it uses the queue in this role."""
+        if queue.settings.auto:
+            self.sessions.place(queue, role)
+
     def drain(self) -> None:
         """Answer the receives that wait inside queues, now and from now on."""
         self._drained = True
@@ -117,6 +127,7 @@ class FabricStore:
                 if number not in numbers:
                     # The queue was removed.
                     self._logical.pop(number, None)
+                    self.sessions.end_queue(number)
         if leads:
             await self.draining.step()
         await self.sizing.step(leads=leads)
@@ -133,7 +144,9 @@ class FabricStore:
         self.partition(queue, 0)
 
     def _add(self, queue: Queue) -> LogicalPartition:
-        logical = LogicalPartition(self._store, queue, self._clock, self._observer, self._is_local)
+        logical = LogicalPartition(
+            self._store, queue, self._clock, self._observer, self._is_local, self.sessions
+        )
         if self._drained:
             logical.drain()
         self._logical[queue.number] = logical

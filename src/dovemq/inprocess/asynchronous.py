@@ -15,6 +15,7 @@ from dovemq.core.errors import InvalidValue, QueueMissing, RequestError
 from dovemq.core.message import Attribute
 from dovemq.core.queue import Queue, QueueKey
 from dovemq.core.sending import new_draft
+from dovemq.core.sessions import ClientSession
 from dovemq.inprocess.options import QueueOptions, changes_of
 from dovemq.service import Service
 from dovemq.service.attempts import Delivery
@@ -63,11 +64,14 @@ class AsyncLocalMessage:
 
 
 class AsyncLocalQueue:
-    def __init__(self, service: Service, key: QueueKey, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self, service: Service, key: QueueKey, new_id: Callable[[], str], session: ClientSession
+    ) -> None:
         self.name = key.name
         self._service = service
         self._key = key
         self._new_id = new_id
+        self._session = session
 
     async def send(
         self,
@@ -88,13 +92,15 @@ class AsyncLocalQueue:
             group=group,
             deduplication_id=deduplication_id,
         )
-        return (await self._service.messages.send(queue, [draft]))[0].message_id
+        with self._session.call():
+            return (await self._service.messages.send(queue, [draft]))[0].message_id
 
     async def send_all(self, bodies: Sequence[str], *, group: str | None = None) -> list[str]:
         """Send messages in one commit; returns their ids when all are durable."""
         queue = await self._found()
         drafts = [self._draft(queue, body, group=group) for body in bodies]
-        return [sent.message_id for sent in await self._service.messages.send(queue, drafts)]
+        with self._session.call():
+            return [sent.message_id for sent in await self._service.messages.send(queue, drafts)]
 
     async def receive(
         self, max: int = 1, *, wait: float | None = None, lease: float | None = None
@@ -103,12 +109,10 @@ class AsyncLocalQueue:
         queue = await self._found()
         if not RECEIVE_COUNT.holds(max):
             raise InvalidValue("max", max, f"Must be between 1 and {RECEIVE_COUNT.most}.")
-        deliveries = await self._service.messages.receive(
-            queue,
-            max,
-            _ms_within("lease", lease, limits.LEASE_MS),
-            _ms_within("wait", wait, WAIT_MS),
-        )
+        lease_ms = _ms_within("lease", lease, limits.LEASE_MS)
+        wait_ms = _ms_within("wait", wait, WAIT_MS)
+        with self._session.call():
+            deliveries = await self._service.messages.receive(queue, max, lease_ms, wait_ms)
         return [AsyncLocalMessage(self, delivery) for delivery in deliveries]
 
     async def settle(self, receipts: Sequence[str]) -> None:
@@ -152,10 +156,13 @@ class AsyncLocalQueue:
 
 
 class AsyncLocalQueues:
+    """The queues of an account. All that is asked through one such object is one session."""
+
     def __init__(self, service: Service, account: str, new_id: Callable[[], str]) -> None:
         self._service = service
         self._account = account
         self._new_id = new_id
+        self._session = ClientSession()
 
     async def queue(self, name: str) -> AsyncLocalQueue:
         """The queue of that name; it is created with default settings if it does not exist."""
@@ -191,10 +198,12 @@ class AsyncLocalQueues:
         return names
 
     async def close(self) -> None:
+        self._session.end()
         await self._service.close()
 
     def _handle(self, name: str) -> AsyncLocalQueue:
-        return AsyncLocalQueue(self._service, QueueKey(self._account, name), self._new_id)
+        key = QueueKey(self._account, name)
+        return AsyncLocalQueue(self._service, key, self._new_id, self._session)
 
 
 async def open_queues(path: str | Path, account: str = ACCOUNT) -> AsyncLocalQueues:

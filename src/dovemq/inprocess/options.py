@@ -44,6 +44,8 @@ class QueueOptions(TypedDict, total=False):
     """A number, or auto."""
     rds_wake: str
     pms_period_ms: int
+    session_migration: str
+    """Whether sessions may move to another partition: on or off."""
 
 
 _SECONDS: Final = ("lease", "delay", "retention", "wait", "inhibition")

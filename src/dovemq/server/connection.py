@@ -1,6 +1,7 @@
 """One connection: a single task answers its requests in order, started by the first one.
 
-It does not know what requests mean. If the client goes away, its request is cancelled.
+It does not know what requests mean. If the client goes away, its request is cancelled. A
+connection is one session of a client.
 
     bytes → RequestReader → ready → handle → Outbox → bytes
 """
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final, cast
 
+from dovemq.core.sessions import SESSION, ClientSession
 from dovemq.http import HttpRequest, HttpResponse, client_of
 from dovemq.server.answers import CLOSE, CONTINUE, KEEP_ALIVE, StreamedResponse, failure_answer
 from dovemq.server.outbox import Outbox
@@ -39,6 +41,7 @@ class HttpConnection(asyncio.Protocol):
     _lingering: bool = False
     _lost: bool = False
     _taking_back: bool = False
+    _session: ClientSession = field(default_factory=ClientSession)
     _since_tick: int = field(init=False)
     address: str = ""
     """Connections of one address share its limits."""
@@ -107,6 +110,7 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._lost = True
+        self._session.end()
         self._reader.close()
         self._outbox.close()
         if self._task is None:
@@ -173,6 +177,7 @@ class HttpConnection(asyncio.Protocol):
     async def _serve(self) -> None:
         reader, traffic = self._reader, self._traffic
         ready = reader.ready
+        SESSION.set(self._session)
         try:
             while True:
                 while ready:
@@ -206,6 +211,7 @@ class HttpConnection(asyncio.Protocol):
 
     async def _answer(self, item: HttpRequest | HttpResponse) -> None:
         self._traffic.requests += 1
+        self._session.requests += 1
         bare = False
         response: HttpResponse | StreamedResponse
         if isinstance(item, HttpResponse):

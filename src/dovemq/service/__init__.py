@@ -11,6 +11,8 @@ from dovemq.core.accounts import ROOT_NUMBER
 from dovemq.core.errors import DoveError, QueueMissing
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
+from dovemq.core.queue import Queue
+from dovemq.fabric.autonomic import ClientRole
 from dovemq.service.accounts import Accounts
 from dovemq.service.messages import Messages
 from dovemq.service.moves import Moves
@@ -19,6 +21,8 @@ from dovemq.service.queues import Queues
 from dovemq.service.quotas import ByteQuotas
 
 log = logging.getLogger(__name__)
+
+Join = Callable[[Queue, ClientRole], None]
 
 HOUSEKEEPING_SECONDS: Final = 60
 FOLLOWING_SECONDS: Final = 1
@@ -38,6 +42,8 @@ class Service:
     """Whether this front end does what one does for all; None if there is no other."""
     on_drain: Callable[[], None] = lambda: None
     """Answers the receives that wait inside the store."""
+    join: Join = lambda queue, role: None
+    """Gives the client that asks now its place at a queue in this role."""
     _tasks: "list[asyncio.Task[None]]" = field(default_factory=list, init=False)
 
     @property
@@ -111,6 +117,7 @@ def build_service(
     observer: Observer | None = None,
     leads: Callable[[], bool] | None = None,
     on_drain: Callable[[], None] = lambda: None,
+    join: Join = lambda queue, role: None,
 ) -> Service:
     """`leads` is given if other front ends share the store, and tells whether this one leads."""
     polls = Polls(clock)
@@ -126,4 +133,5 @@ def build_service(
         polls,
         leads,
         on_drain,
+        join,
     )

@@ -28,6 +28,7 @@ from dovemq.core.errors import (
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
 from dovemq.core.queue import Queue, QueueKey
+from dovemq.core.sessions import SESSION
 from dovemq.service.transfers import move_back
 
 log = logging.getLogger(__name__)
@@ -177,6 +178,8 @@ class Moves:
         self._progress.pop(move_id, None)
 
     async def _run(self, move_id: str, source_number: int) -> None:
+        # The task outlives the client that has started it.
+        SESSION.set(None)
         try:
             while self._may_run() and await self._step_or_wait(move_id, source_number):
                 move = self._progress[move_id]

@@ -74,6 +74,7 @@ SETTABLE: Final = (
     QueueAttribute("RdsSleepMilliseconds", "rds_sleep_ms", "tuned", extended=True),
     QueueAttribute("RdsWake", "rds_wake", "choice", extended=True),
     QueueAttribute("PmsPeriodMilliseconds", "pms_period_ms", "number", extended=True),
+    QueueAttribute("SessionMigration", "session_migration", "choice", extended=True),
 )
 COUNTED: Final = {
     "ApproximateNumberOfMessages": "visible",

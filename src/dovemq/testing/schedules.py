@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
 from dovemq.core import limits
@@ -17,6 +18,7 @@ from dovemq.core.errors import RequestError, UnavailableError
 from dovemq.core.ports import Store
 from dovemq.core.queue import Queue, QueueKey, Redrive
 from dovemq.core.sending import new_draft
+from dovemq.core.sessions import SESSION, ClientSession
 from dovemq.fabric.store import FabricStore
 from dovemq.load.checker import Rules, check
 from dovemq.load.contents import Label, crc32, label_of, new_body
@@ -50,7 +52,8 @@ class Workload(Struct, frozen=True):
     `receives_max` adds a dead-letter queue, which is received from too. `drain_ms_max`: how long
     receivers continue after the last send while the queue is not empty; longer than an exhausted
     message is hidden. `partitions` beyond 1 put a fabric over the store; `resizes` are the numbers
-    of partitions that the queue gets one after the other while clients send.
+    of partitions that the queue gets one after the other while clients send. With `sessions` each
+    client has a session, which may migrate.
     """
 
     senders: int = 2
@@ -71,6 +74,7 @@ class Workload(Struct, frozen=True):
     partitions: int = 1
     resizes: tuple[int, ...] = ()
     strategy: str = "conventional"
+    sessions: bool = False
 
     @property
     def queue_name(self) -> str:
@@ -166,7 +170,11 @@ class Schedule:
             queues.append(await self._service.queues.create(dead, dict(changes), {}))
             changes["redrive"] = Redrive(dead, workload.receives_max)
         key = QueueKey(ACCOUNT, workload.queue_name)
-        return [await self._service.queues.create(key, changes, {}), *queues]
+        queue = await self._service.queues.create(key, changes, {})
+        if workload.sessions:
+            settings = msgspec.structs.replace(queue.settings, auto=True, session_migration="on")
+            await self._inner.catalogue.replace(msgspec.structs.replace(queue, settings=settings))
+        return [queue, *queues]
 
     async def _drained(self, queues: Sequence[Queue]) -> None:
         """Waits until the inner store is empty, or the time is over."""
@@ -193,13 +201,17 @@ class Schedule:
             await self._service.queues.change(queue.key, {"partitions": partitions})
 
     async def _send_all(self, queue: Queue, sender: int) -> None:
+        session = ClientSession()
+        SESSION.set(session)
         for send_seq in range(1, self._workload.messages + 1):
             body = new_body(Label(RUN, sender, send_seq), f"{self._rng.getrandbits(64):x}")
             for _ in range(1 + self._workload.repeats_max):
+                session.requests += 1
                 if await self._send(queue, sender, send_seq, body):
                     break
                 await self._pause(self._drawn(self._workload.send_pause_ms_max))
             await self._pause(self._drawn(self._workload.send_pause_ms_max))
+        session.end()
 
     async def _send(self, queue: Queue, sender: int, send_seq: int, body: str) -> bool:
         """Tells whether there was an answer."""
@@ -225,7 +237,10 @@ class Schedule:
 
     async def _receive_all(self, queues: Sequence[Queue], receiver: int) -> None:
         deliveries: Sequence[Delivery] = ()
+        session = ClientSession()
+        SESSION.set(session)
         for queue in itertools.cycle(queues):
+            session.requests += 1
             # The request must be later than the last answer, because the checker compares their
             # times.
             await self._pause(1 + self._drawn(BUSY_MS_MAX if deliveries else IDLE_MS_MAX))

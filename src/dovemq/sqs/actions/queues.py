@@ -12,6 +12,7 @@ from dovemq.sqs.attributes import COUNTED, asked_names, read_changes, wire_name_
 from dovemq.sqs.bounds import check_length, checked_count
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import ParameterInvalid
+from dovemq.sqs.roles import RIGHTS, announced_role
 
 
 async def create_queue(call: Call, request: shapes.CreateQueueRequest) -> shapes.QueueUrlResponse:
@@ -34,12 +35,15 @@ async def get_queue_url(call: Call, request: shapes.GetQueueUrlRequest) -> shape
     if not request.queue_name:
         raise errors.MissingValue("QueueName")
     key = QueueKey(request.queue_owner_account or call.account, request.queue_name)
+    role = announced_role(call.request)
     try:
         queue = await call.find(key)
     except errors.QueueDenied:
         if key.account == call.account:
             raise
         raise errors.QueueMissing(str(key)) from None
+    if role is not None:
+        call.service.join(await call.find(key, RIGHTS[role]), role)
     return shapes.QueueUrlResponse(call.url(queue.key))
 
 

@@ -1,0 +1,213 @@
+"""The sessions of this front end's clients: which partition each one was elected to.
+
+A client has a session at a queue for each role in which it uses the queue. It begins with the first
+request in that role, or when the client announces the role, and ends with the client's connection,
+however long the client is silent. Its partition is elected by the rules of `autonomic`, on what is
+known of the sessions of all front ends. The table dies with its front end; its clients connect to
+another one and are elected there.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+
+from dovemq.core.partitions import ControlMemory
+from dovemq.core.ports import Clock
+from dovemq.core.queue import Queue
+from dovemq.core.sessions import SESSION, ClientSession
+from dovemq.fabric.autonomic import (
+    CapacitySettings,
+    ClientRole,
+    PartitionLoad,
+    QueueLoad,
+    QueueStanding,
+    elect,
+    elect_again,
+    standing_of,
+)
+
+SESSIONS_MAX: Final = 100_000
+"""Sessions of a front end. Above it the one that was silent longest ends: its client is elected
+again when it asks for something."""
+MIGRATION_MS: Final = 1_000
+"""The shortest time between two migrations of one queue's sessions at a front end, and between two
+considerations of one session. Other front ends learn of a migration later than that; if all moved
+many sessions meanwhile, the same imbalance would be mended several times over."""
+LoadSource = Callable[[Queue], QueueLoad]
+"""The sessions and messages of a queue at all front ends, as far as this one knows."""
+
+
+class ClientCount(Struct, frozen=True):
+    producers: int = 0
+    consumers: int = 0
+
+
+class SessionPlace:
+    """A session's role at a queue, and its partition. `receives` counts how often it has looked."""
+
+    __slots__ = (
+        "considered_ms",
+        "partition",
+        "queue_number",
+        "receives",
+        "request",
+        "role",
+        "session",
+        "version",
+    )
+
+    def __init__(self, session: ClientSession, queue: Queue, role: ClientRole) -> None:
+        self.session = session
+        self.queue_number = queue.number
+        self.role = role
+        self.partition = -1
+        self.receives = 0
+        self.version = queue.version
+        self.request = session.requests
+        self.considered_ms = 0
+
+
+class _QueueSessions:
+    """The numbers of producers and consumers by partition, and the time of the last migration."""
+
+    __slots__ = ("counts", "migrated_ms")
+
+    def __init__(self) -> None:
+        self.counts: dict[int, ClientCount] = {}
+        self.migrated_ms = 0
+
+    def add(self, place: SessionPlace, change: int) -> None:
+        before = self.counts.get(place.partition, ClientCount())
+        producers, consumers = before.producers, before.consumers
+        if place.role is ClientRole.PRODUCER:
+            producers += change
+        else:
+            consumers += change
+        if producers or consumers:
+            self.counts[place.partition] = ClientCount(producers, consumers)
+        else:
+            del self.counts[place.partition]
+
+
+class SessionTable:
+    """`loads` may be set once the load of other front ends is known; by itself it is the own."""
+
+    def __init__(
+        self, clock: Clock, loads: LoadSource | None = None, sessions_max: int = SESSIONS_MAX
+    ) -> None:
+        self.loads: LoadSource = loads or self._own_load
+        self._clock = clock
+        self._sessions_max = sessions_max
+        # The longest silent first.
+        self._places: OrderedDict[tuple[int, bool, ClientSession], SessionPlace] = OrderedDict()
+        self._of_session: dict[ClientSession, dict[tuple[int, bool], None]] = {}
+        self._of_queue: dict[int, _QueueSessions] = {}
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def counts(self, queue_number: int) -> dict[int, ClientCount]:
+        """The sessions of this front end by partition; partitions without any are left out."""
+        known = self._of_queue.get(queue_number)
+        return dict(known.counts) if known else {}
+
+    def place(self, queue: Queue, role: ClientRole) -> SessionPlace | None:
+        """The place of the client that asks now; None for work that no client has asked for.
+
+        The place is elected if the client is new in this role, if its partition drains or is gone,
+        or if its session migrates.
+        """
+        session = SESSION.get()
+        if session is None or session.ended:
+            return None
+        key = (queue.number, role is ClientRole.PRODUCER, session)
+        place = self._places.get(key)
+        if place is None:
+            return self._join(session, queue, role)
+        self._places.move_to_end(key)
+        if place.version != queue.version:
+            place.version = queue.version
+            if place.partition not in queue.settings.layout.active:
+                self._leave(place)
+                return self._join(session, queue, role)
+        if queue.settings.session_migration == "on":
+            self._consider(place, queue)
+        place.request = session.requests
+        return place
+
+    def end_queue(self, queue_number: int) -> None:
+        """End all sessions of a queue that is gone, or that has none any more."""
+        if queue_number in self._of_queue:
+            for place in [e for e in self._places.values() if e.queue_number == queue_number]:
+                self._leave(place)
+
+    def _join(self, session: ClientSession, queue: Queue, role: ClientRole) -> SessionPlace:
+        if len(self._places) >= self._sessions_max:
+            self._leave(next(iter(self._places.values())))
+        place = SessionPlace(session, queue, role)
+        place.partition = elect(self._standing(queue), role).partition
+        known = self._of_session.get(session)
+        if known is None:
+            known = self._of_session[session] = {}
+            session.when_ended(self._ended)
+        producer = role is ClientRole.PRODUCER
+        known[queue.number, producer] = None
+        self._places[queue.number, producer, session] = place
+        self._of_queue.setdefault(queue.number, _QueueSessions()).add(place, 1)
+        return place
+
+    def _leave(self, place: SessionPlace) -> None:
+        number, producer = place.queue_number, place.role is ClientRole.PRODUCER
+        del self._places[number, producer, place.session]
+        self._of_session.get(place.session, {}).pop((number, producer), None)
+        of_queue = self._of_queue[number]
+        of_queue.add(place, -1)
+        if not of_queue.counts:
+            del self._of_queue[number]
+
+    def _ended(self, session: ClientSession) -> None:
+        for number, producer in self._of_session.pop(session):
+            self._leave(self._places[number, producer, session])
+
+    def _consider(self, place: SessionPlace, queue: Queue) -> None:
+        """Move the session if it should be elsewhere, unless a receive of it may be parked.
+
+        A parked receive looks again within its own request, or beside another call.
+        """
+        session, now_ms = place.session, self._clock.now_ms()
+        of_queue = self._of_queue[queue.number]
+        if session.requests == place.request or session.calls > 1:
+            return
+        if now_ms - max(place.considered_ms, of_queue.migrated_ms) < MIGRATION_MS:
+            return
+        place.considered_ms = now_ms
+        election = elect_again(self._standing(queue), place.role, place.partition)
+        if election is not None:
+            of_queue.add(place, -1)
+            place.partition = election.partition
+            of_queue.add(place, 1)
+            of_queue.migrated_ms = now_ms
+
+    def _standing(self, queue: Queue) -> QueueStanding:
+        """The active partitions, also those that the source of loads has not heard of yet."""
+        load, memory = self.loads(queue), queue.settings.control
+        known = {each.number: each for each in load.partitions}
+        active = queue.settings.layout.active
+        partitions = tuple(
+            known.get(number) or self._own_load_of(queue.number, number) for number in active
+        )
+        if active == (memory.marked,):
+            memory = ControlMemory()
+        return standing_of(QueueLoad(load.now_ms, partitions), memory)
+
+    def _own_load(self, queue: Queue) -> QueueLoad:
+        active = queue.settings.layout.active
+        partitions = tuple(self._own_load_of(queue.number, number) for number in active)
+        return QueueLoad(self._clock.now_ms(), partitions)
+
+    def _own_load_of(self, queue_number: int, number: int) -> PartitionLoad:
+        known = self._of_queue.get(queue_number)
+        count = known.counts.get(number, ClientCount()) if known else ClientCount()
+        return PartitionLoad(number, count.producers, count.consumers, CapacitySettings().start)

@@ -22,6 +22,10 @@ class AutoWorld(SpreadWorld):
         await self.set(auto=True)
         return self
 
+    async def change(self, **changes: Any) -> None:
+        """A change by the owner after which the queue still sizes itself."""
+        await super().change(auto=True, **changes)
+
     async def set(self, **fields: Any) -> None:
         """Set fields of the settings that no attribute sets, or not alone."""
         settings = msgspec.structs.replace(self.queue.settings, **fields)

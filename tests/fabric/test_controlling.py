@@ -160,6 +160,18 @@ async def test_marked_partition_is_used_again_when_the_load_returns() -> None:
     assert (await world.visible())[1] == 2
 
 
+async def test_mark_on_the_only_partition_is_dropped() -> None:
+    world = await SizedWorld().start()
+    control = msgspec.structs.replace(world.control, marked=0)
+    settings = msgspec.structs.replace(world.queue.settings, control=control)
+    await world.fabric.catalogue.replace(msgspec.structs.replace(world.queue, settings=settings))
+    await world.refresh()
+    assert (await world.fabric.explain(world.queue)).partitions[0].state == "active"
+    await world.step()
+    assert world.control.marked is None
+    assert not world.actions
+
+
 async def test_no_partition_is_marked_if_the_rest_would_be_nearly_full() -> None:
     world = await grown()
     world.clients.set(0, 2, 9)

@@ -21,6 +21,7 @@ LEAST = {
     "show metrics": Role.VIEWER,
     "list queues": Role.VIEWER,
     "show queue": Role.VIEWER,
+    "explain queue": Role.VIEWER,
     "peek messages": Role.OPERATOR,
     "purge queue": Role.ADMIN,
     "show consistency": Role.VIEWER,
@@ -50,6 +51,7 @@ LEAST = {
 OWN = {
     "list queues",
     "show queue",
+    "explain queue",
     "peek messages",
     "purge queue",
     "show consistency",

@@ -9,6 +9,8 @@ from nothing.
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
+import msgspec
+
 from dovemq.core.ports import Clock
 from dovemq.core.queue import Queue
 from dovemq.fabric.autonomic import (
@@ -44,10 +46,13 @@ class LoadView:
         self._others_now = others
         self._settings = settings or CapacitySettings()
         self._others: Mapping[tuple[int, int], PartitionReport] = {}
+        self._served: Mapping[tuple[int, int], PartitionReport] = {}
         self._estimates: dict[tuple[int, int], CapacityEstimate] = {}
 
     def follow(self, queues: Iterable[Queue]) -> None:
-        """Read the newest reports of the others, and estimate the capacities of these queues."""
+        """Take over the newest reports, and estimate the capacities of these queues."""
+        own = (_without_clients(each) for each in self._own.newest.partitions)
+        self._served = {(each.queue, each.partition): each for each in own}
         others = decoded(self._others_now())
         self._others = joined(each for report in others for each in report.partitions)
         now_ms = self._clock.now_ms()
@@ -62,22 +67,15 @@ class LoadView:
 
     def reported(self, queue: Queue) -> dict[int, PartitionReport]:
         """The active partitions of a queue, with the clients, messages and work of each."""
-        number = queue.number
-        clients = self._own.clients.counts(number)
-        served = {
-            each.partition: each for each in self._own.newest.partitions if each.queue == number
-        }
+        clients = self._own.clients.counts(queue.number)
         reports: dict[int, PartitionReport] = {}
         for partition in queue.settings.layout.active:
-            place = (number, partition)
-            parts = [PartitionReport(*place)]
-            if partition in served:
-                parts.append(_without_clients(served[partition]))
+            place = (queue.number, partition)
+            known = (source.get(place) for source in (self._served, self._others))
+            parts = [PartitionReport(*place), *filter(None, known)]
             if partition in clients:
                 tally = clients[partition]
                 parts.append(PartitionReport(*place, tally.producers, tally.consumers))
-            if place in self._others:
-                parts.append(self._others[place])
             reports[partition] = joined(parts)[place]
         return reports
 
@@ -110,14 +108,4 @@ class LoadView:
 
 def _without_clients(report: PartitionReport) -> PartitionReport:
     """A report of this front end itself, whose clients are counted anew."""
-    return PartitionReport(
-        report.queue,
-        report.partition,
-        0,
-        0,
-        report.served,
-        report.visible,
-        report.held,
-        report.operations,
-        report.utilisation,
-    )
+    return msgspec.structs.replace(report, producers=0, consumers=0)

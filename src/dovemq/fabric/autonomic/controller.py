@@ -88,7 +88,8 @@ def decide(
     The caller carries the decision out and keeps the memory. If it fails to, it may decide again
     with the old memory.
     """
-    if memory.marked not in {each.number for each in observation.partitions}:
+    numbers = {each.number for each in observation.partitions}
+    if memory.marked not in numbers or len(numbers) == 1:
         memory = msgspec.structs.replace(memory, marked=None)
     found = _Provisioning(observation, memory, settings).outcome()
     action, withheld = (found, None) if isinstance(found, ControlAction) else (None, found)

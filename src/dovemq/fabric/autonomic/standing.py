@@ -64,6 +64,8 @@ class QueueStanding(Struct, frozen=True):
 
 
 def standing_of(observation: QueueLoad, memory: ControlMemory) -> QueueStanding:
+    """The figures of all partitions. A mark on the only partition does not count."""
+    marked = memory.marked if len(observation.partitions) > 1 else None
     producers = sum(each.producers for each in observation.partitions)
     consumers = sum(each.consumers for each in observation.partitions)
     partitions = tuple(
@@ -71,7 +73,7 @@ def standing_of(observation: QueueLoad, memory: ControlMemory) -> QueueStanding:
             each,
             each.producers / producers if producers else 0.0,
             each.consumers / consumers if consumers else 0.0,
-            each.number == memory.marked,
+            each.number == marked,
         )
         for each in observation.partitions
     )

@@ -130,7 +130,7 @@ class SpreadMachine(RuleBasedStateMachine):
     @rule(partitions=sizes)
     def resize(self, partitions: int) -> None:
         self.run(self.world.set(control=ControlMemory()))
-        self.run(self.world.change(partitions=partitions))
+        self.run(self.world.resize(partitions))
 
     @rule(pick=st.integers(0, PARTITIONS_MAX))
     def mark(self, pick: int) -> None:

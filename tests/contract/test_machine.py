@@ -1,13 +1,8 @@
-"""Random walks over the store in memory and the embedded one, which must never disagree.
+"""Random walks over the store in memory and the embedded one, which must never disagree."""
 
-`DOVETEST_MACHINE_RUNS` sets how many walks of fifty steps each kind of queue is taken on.
-"""
-
-import os
 from typing import ClassVar
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -21,8 +16,8 @@ from dovemq.core.commands import Extension, Settlement
 from dovemq.core.queue import ANY_ORDER
 from tests.contract.twins import DEAD, JOBS, Held, Ledger, Pair, transfer
 from tests.contract.world import Line
+from tests.walks import SECONDS_MAX, WALK
 
-RUNS = int(os.environ.get("DOVETEST_MACHINE_RUNS", "40"))
 HELD_MAX = 200
 FLOOD = 40
 
@@ -252,16 +247,7 @@ class FifoTwins(Twins):
         self.pair.ask(JOBS, lambda line: line.change(deduplication_scope=scope))
 
 
-WALK = settings(
-    max_examples=RUNS,
-    stateful_step_count=50,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-
-TestStandardTwinsAgree = pytest.mark.timeout(60 + 5 * RUNS)(StandardTwins.TestCase)
+TestStandardTwinsAgree = pytest.mark.timeout(SECONDS_MAX)(StandardTwins.TestCase)
 TestStandardTwinsAgree.settings = WALK
-TestFifoTwinsAgree = pytest.mark.timeout(60 + 5 * RUNS)(FifoTwins.TestCase)
+TestFifoTwinsAgree = pytest.mark.timeout(SECONDS_MAX)(FifoTwins.TestCase)
 TestFifoTwinsAgree.settings = WALK

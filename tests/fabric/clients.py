@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from dovemq.core.commands import Draft, Lease
-from dovemq.core.partitions import ControlMemory
+from dovemq.core.partitions import ControlMemory, resized
 from dovemq.core.sessions import ClientSession
 from dovemq.fabric.sessions import ClientCount
 from tests.fabric.spread import LEASE_MS, SpreadWorld
@@ -32,6 +32,10 @@ class AutoWorld(SpreadWorld):
         changed = msgspec.structs.replace(self.queue, settings=settings)
         assert await self.fabric.catalogue.replace(changed)
         await self.refresh()
+
+    async def resize(self, partitions: int) -> None:
+        """Change the partitions as the controller does: the queue goes on to size itself."""
+        await self.set(layout=resized(self.queue.settings.layout, partitions))
 
     async def mark(self, number: int | None) -> None:
         await self.set(control=ControlMemory(marked=number))

@@ -119,7 +119,7 @@ async def test_partition_without_consumers_does_not_starve() -> None:
 
 async def test_draining_and_marked_partitions_get_no_session_and_no_message() -> None:
     world = await AutoWorld(partitions=3).start()
-    await world.change(partitions=2)
+    await world.resize(2)
     await world.mark(1)
     for _ in range(4):
         client = world.client()
@@ -135,7 +135,7 @@ async def test_session_moves_when_its_partition_begins_to_drain() -> None:
     for producer in producers:
         await producer.send("before")
     assert world.sessions() == {0: (1, 0), 1: (1, 0)}
-    await world.change(partitions=1)
+    await world.resize(1)
     assert world.queue.settings.layout == Layout((0,), (1,), 1)
     for producer in producers:
         await producer.send("after")
@@ -206,7 +206,7 @@ async def test_new_partition_gets_the_next_clients() -> None:
     world = await AutoWorld(partitions=2).start()
     for _ in range(4):
         await world.client().send("a")
-    await world.change(partitions=3)
+    await world.resize(3)
     for _ in range(2):
         await world.client().send("b")
     assert world.sessions() == {0: (2, 0), 1: (2, 0), 2: (2, 0)}

@@ -1,23 +1,18 @@
-"""Random walks over a spread queue with sessions: nothing is lost, and every receipt is honoured.
-
-`DOVETEST_MACHINE_RUNS` sets how many walks of fifty steps are taken.
-"""
+"""Random walks over a spread queue with sessions: nothing is lost, all receipts are honoured."""
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from dovemq.core.commands import Extension, Lease, Peek, Settlement
 from dovemq.core.partitions import ControlMemory
 from tests.fabric.clients import AutoWorld, PinnedClient
+from tests.walks import SECONDS_MAX, WALK
 
-RUNS = int(os.environ.get("DOVETEST_MACHINE_RUNS", "40"))
 CLIENTS_MAX = 6
 HELD_MAX = 100
 PARTITIONS_MAX = 5
@@ -135,7 +130,7 @@ class SpreadMachine(RuleBasedStateMachine):
     @rule(partitions=sizes)
     def resize(self, partitions: int) -> None:
         self.run(self.world.set(control=ControlMemory()))
-        self.run(self.world.change(partitions=partitions))
+        self.run(self.world.resize(partitions))
 
     @rule(pick=st.integers(0, PARTITIONS_MAX))
     def mark(self, pick: int) -> None:
@@ -202,12 +197,5 @@ class SpreadMachine(RuleBasedStateMachine):
         return self.held[-1 - pick % len(self.held)]
 
 
-TestSpreadMachine = pytest.mark.timeout(60 + 5 * RUNS)(SpreadMachine.TestCase)
-TestSpreadMachine.settings = settings(
-    max_examples=RUNS,
-    stateful_step_count=50,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+TestSpreadMachine = pytest.mark.timeout(SECONDS_MAX)(SpreadMachine.TestCase)
+TestSpreadMachine.settings = WALK

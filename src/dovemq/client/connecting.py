@@ -23,7 +23,7 @@ RoleName = Literal["producer", "consumer"]
 
 
 class ConnectOptions(TypedDict, total=False):
-    """What is not given comes from the AWS variables of the environment."""
+    """The server and the key. The AWS variables of the environment stand in for the rest."""
 
     endpoint_url: str
     key: AccessKey

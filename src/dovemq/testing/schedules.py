@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from dovemq.core import limits
 from dovemq.core.errors import RequestError, UnavailableError
+from dovemq.core.partitions import resized
 from dovemq.core.ports import Store
 from dovemq.core.queue import Queue, QueueKey, Redrive
 from dovemq.core.sending import new_draft
@@ -172,9 +173,14 @@ class Schedule:
         key = QueueKey(ACCOUNT, workload.queue_name)
         queue = await self._service.queues.create(key, changes, {})
         if workload.sessions:
-            settings = msgspec.structs.replace(queue.settings, auto=True, session_migration="on")
-            await self._inner.catalogue.replace(msgspec.structs.replace(queue, settings=settings))
+            await self._replace(queue, auto=True, session_migration="on")
         return [queue, *queues]
+
+    async def _replace(self, queue: Queue, **fields: Any) -> None:
+        """Set fields of the settings as the controller does, unless somebody else is faster."""
+        settings = msgspec.structs.replace(queue.settings, **fields)
+        changed = msgspec.structs.replace(queue, settings=settings)
+        await self._inner.catalogue.replace(changed)
 
     async def _drained(self, queues: Sequence[Queue]) -> None:
         """Waits until the inner store is empty, or the time is over."""
@@ -198,7 +204,11 @@ class Schedule:
         """Change the number of partitions while the senders send, one change after the other."""
         for partitions in self._workload.resizes:
             await self._pause(self._drawn(2 * self._workload.send_pause_ms_max))
-            await self._service.queues.change(queue.key, {"partitions": partitions})
+            if self._workload.sessions:
+                found = await self._service.queues.find(queue.key)
+                await self._replace(found, layout=resized(found.settings.layout, partitions))
+            else:
+                await self._service.queues.change(queue.key, {"partitions": partitions})
 
     async def _send_all(self, queue: Queue, sender: int) -> None:
         session = ClientSession()

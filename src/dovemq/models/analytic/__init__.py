@@ -29,6 +29,8 @@ from dovemq.models.analytic.network import network_measures as network_measures
 from dovemq.models.analytic.network import network_sensitivity as network_sensitivity
 from dovemq.models.analytic.pollaczek import mg1 as mg1
 from dovemq.models.analytic.pollaczek import single_server as single_server
+from dovemq.models.analytic.priority import preemptive_mg1 as preemptive_mg1
+from dovemq.models.analytic.priority import preemptive_mmc as preemptive_mmc
 from dovemq.models.analytic.priority import priority_mg1 as priority_mg1
 from dovemq.models.analytic.priority import priority_mmc as priority_mmc
 from dovemq.models.analytic.sensitivity import station_sensitivity as station_sensitivity

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from dovemq.models import checks
-from dovemq.models.analytic.station import Station
+from dovemq.models.analytic.inversion import inverted
+from dovemq.models.analytic.station import Station, time_at_tail
 from dovemq.models.checks import Floats
 from dovemq.models.errors import ModelParameterInvalid, TooLarge
 
@@ -40,6 +41,27 @@ class FiniteStation(Station):
         tails = special.gammaincc(np.maximum(stages, 1.0), self.servers * self.service_rate * after)
         tail: Floats = np.sum(np.where(stages >= 1.0, seen * tails, 0.0), axis=0)
         return tail
+
+    def wait_quantile(self, level: float) -> Floats:
+        """Returns the quantile of the wait of accepted arrivals, of one station."""
+        tail = np.asarray(1.0 - checks.level(level))
+        first = np.asarray(1.0 / (self.servers * self.service_rate))
+        waits = np.asarray(self.wait_tail(0.0) > tail)
+        return np.where(waits, time_at_tail(self.wait_tail, tail, first), 0.0)
+
+    def sojourn_quantile(self, level: float) -> Floats:
+        """Returns the quantile of wait and service of accepted arrivals, of one station."""
+        tail = np.asarray(1.0 - checks.level(level))
+        seen = _probabilities(self.load, self.servers, self.capacity - 1.0).ravel()
+        stages = np.maximum(np.arange(len(seen)) - float(self.servers) + 1.0, 0.0)
+        speed, all_speed = float(self.service_rate), float(self.servers * self.service_rate)
+
+        def transform(s: NDArray[np.complex128]) -> NDArray[np.complex128]:
+            waited = (all_speed / (all_speed + s))[..., None] ** stages @ seen
+            return np.asarray((1.0 - waited * speed / (speed + s)) / s)
+
+        first = np.asarray(1.0 / self.service_rate)
+        return time_at_tail(lambda time: inverted(transform, time), tail, first)
 
 
 def mmck(

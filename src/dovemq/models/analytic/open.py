@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 from dovemq.models import checks
 from dovemq.models.analytic.inversion import inverted
 from dovemq.models.analytic.jackson import traffic
-from dovemq.models.analytic.station import MarkovStation, Station, mmc, time_at_tail
+from dovemq.models.analytic.station import (
+    MarkovStation,
+    Station,
+    mmc,
+    sojourn_transform,
+    time_at_tail,
+)
 from dovemq.models.analytic.varying import varying_speed
 from dovemq.models.checks import Floats
 from dovemq.models.errors import ModelSpecInvalid
@@ -142,14 +148,7 @@ class OpenMeasures:
 def _station_transform(station: Station, s: Complex) -> Complex:
     if not isinstance(station, MarkovStation):
         return np.asarray(1.0 / (1.0 + float(station.sojourn_time) * s))
-    return np.asarray(markov_wait_transform(station, s) / (1.0 + s / float(station.service_rate)))
-
-
-def markov_wait_transform(station: MarkovStation, s: Complex) -> Complex:
-    """Returns the transform of the wait at a stable M/M/c station."""
-    waits = float(station.wait_probability)
-    decay = float(station.servers * station.service_rate - station.arrival_rate)
-    return np.asarray(1.0 - waits * s / (decay + s))
+    return sojourn_transform(station, s)
 
 
 def solve_open(network: OpenNetwork) -> OpenMeasures:

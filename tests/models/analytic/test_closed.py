@@ -16,6 +16,7 @@ from dovemq.models.errors import ModelError, ModelSpecInvalid, TooLarge
 from tests.models.chains import stationary
 
 RANDOM_SETS = 200
+UNKNOWN: Any = "random"
 
 
 def _network(
@@ -174,7 +175,7 @@ def test_error_of_the_approximate_method_is_what_the_page_states() -> None:
         (lambda: _network((2,), ("delay", 2, (1.0,), ())), "nobody waits at a delay"),
         (lambda: _network((2,), ("fcfs", 2, (1.0,), (1.0, 2.0))), "exclude each other"),
         (lambda: _network((2,), ("fcfs", 1, (1.0,), (1.0, 0.0))), "speeds[1] is 0"),
-        (lambda: _network((2,), ("random", 1, (1.0,), ())), "kind is random"),  # type: ignore[arg-type]
+        (lambda: _network((2,), (UNKNOWN, 1, (1.0,), ())), "kind is random"),
     ],
 )
 def test_wrong_network_is_refused_by_name(make: Any, reason: str) -> None:

@@ -22,17 +22,21 @@ def test_numbers_equal_the_chain_of_the_station() -> None:
     for _ in range(RANDOM_SETS):
         servers = int(rng.integers(1, 12))
         rate, patience = float(rng.uniform(0.1, 2.0) * servers), float(np.exp(rng.normal(0, 1.5)))
-        chances = birth_death(
-            lambda _, rate=rate: rate,  # type: ignore[misc]
-            lambda count, c=servers, p=patience: min(count, c) + max(count - c, 0) / p,  # type: ignore[misc]
-            1_500,
-        )
         found = ImpatientStation(rate, 1.0, servers, patience)
+        chances = _numbers(found)
         waiting = chances @ np.maximum(np.arange(1_501) - servers, 0)
         assert found.wait_probability == pytest.approx(chances[servers:].sum(), rel=1e-9)
         assert found.waiting == pytest.approx(waiting, rel=1e-9)
         assert found.abandonment_probability == pytest.approx(waiting / patience / rate, rel=1e-9)
         assert found.throughput == pytest.approx(rate * (1 - found.abandonment_probability))
+
+
+def _numbers(station: ImpatientStation) -> Floats:
+    def down(count: int) -> float:
+        busy = min(count, station.servers)
+        return busy * station.service_rate + (count - busy) / station.patience
+
+    return birth_death(lambda _: station.arrival_rate, down, 1_500)
 
 
 def test_waits_are_stages_of_those_before_that_are_served_or_give_up() -> None:

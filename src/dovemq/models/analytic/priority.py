@@ -25,10 +25,7 @@ _FEW: Final = 1e-6
 
 
 def priority_mmc(arrival_rates: ArrayLike, service_rate: ArrayLike, servers: ArrayLike) -> Station:
-    rates = _classes(arrival_rates)
-    count = checks.servers(servers)[..., None]
-    speed = checks.positive(service_rate, "service_rate")[..., None]
-    rates, speed, count = checks.same_shape(arrival_rates=rates, service_rate=speed, servers=count)
+    rates, speed, count = _on_servers(arrival_rates, service_rate, servers)
     loads = rates / speed
     waits = erlang_c(loads.sum(axis=-1), count[..., 0])[..., None]
     return _station(rates, speed, count, np.broadcast_to(waits, rates.shape), 1.0 / (count * speed))
@@ -37,11 +34,7 @@ def priority_mmc(arrival_rates: ArrayLike, service_rate: ArrayLike, servers: Arr
 def priority_mg1(
     arrival_rates: ArrayLike, service_rates: ArrayLike, service_scvs: ArrayLike = 1.0
 ) -> Station:
-    rates, speeds, scvs = checks.same_shape(
-        arrival_rates=_classes(arrival_rates),
-        service_rates=checks.positive(service_rates, "service_rates"),
-        service_scvs=checks.not_negative(service_scvs, "service_scvs"),
-    )
+    rates, speeds, scvs = _on_one(arrival_rates, service_rates, service_scvs)
     loads = rates / speeds
     room = np.maximum(1.0 - (np.cumsum(loads, axis=-1) - loads), 0.0)
     # The server's time by class: a class that is too much takes what the classes before it leave.
@@ -56,10 +49,7 @@ def preemptive_mmc(
     arrival_rates: ArrayLike, service_rate: ArrayLike, servers: ArrayLike
 ) -> Station:
     """The classes up to one are M/M/c by themselves: less urgent ones do not exist for them."""
-    rates = _classes(arrival_rates)
-    count = checks.servers(servers)[..., None]
-    speed = checks.positive(service_rate, "service_rate")[..., None]
-    rates, speed, count = checks.same_shape(arrival_rates=rates, service_rate=speed, servers=count)
+    rates, speed, count = _on_servers(arrival_rates, service_rate, servers)
     together = mmc(np.cumsum(rates, axis=-1), speed, count)
     numbers = np.where(together.stable, together.waiting, 0.0)
     own = np.diff(numbers, axis=-1, prepend=0.0)
@@ -78,11 +68,7 @@ def preemptive_mg1(
     arrival_rates: ArrayLike, service_rates: ArrayLike, service_scvs: ArrayLike = 1.0
 ) -> Station:
     """T_k = 1/(μ_k(1 − σ_(k−1))) + R_k/((1 − σ_(k−1))(1 − σ_k)), R_k = Σ_(i ≤ k) λ_i·E[S_i²]/2."""
-    rates, speeds, scvs = checks.same_shape(
-        arrival_rates=_classes(arrival_rates),
-        service_rates=checks.positive(service_rates, "service_rates"),
-        service_scvs=checks.not_negative(service_scvs, "service_scvs"),
-    )
+    rates, speeds, scvs = _on_one(arrival_rates, service_rates, service_scvs)
     loads = rates / speeds
     until = np.cumsum(loads, axis=-1)
     stable = is_stable(until)
@@ -92,6 +78,25 @@ def preemptive_mg1(
     waiting_time = np.where(stable, np.maximum(sojourn - 1.0 / speeds, 0.0), np.inf)
     waits = np.minimum(until, 1.0)
     return station_of(Station, rates, speeds, np.ones_like(rates), stable, waits, waiting_time)
+
+
+def _on_servers(
+    arrival_rates: ArrayLike, service_rate: ArrayLike, servers: ArrayLike
+) -> tuple[Floats, ...]:
+    rates = _classes(arrival_rates)
+    count = checks.servers(servers)[..., None]
+    speed = checks.positive(service_rate, "service_rate")[..., None]
+    return checks.same_shape(arrival_rates=rates, service_rate=speed, servers=count)
+
+
+def _on_one(
+    arrival_rates: ArrayLike, service_rates: ArrayLike, service_scvs: ArrayLike
+) -> tuple[Floats, ...]:
+    return checks.same_shape(
+        arrival_rates=_classes(arrival_rates),
+        service_rates=checks.positive(service_rates, "service_rates"),
+        service_scvs=checks.not_negative(service_scvs, "service_scvs"),
+    )
 
 
 def _classes(arrival_rates: ArrayLike) -> Floats:

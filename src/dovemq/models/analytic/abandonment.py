@@ -24,16 +24,14 @@ from scipy import special
 from dovemq.models import checks
 from dovemq.models.analytic.station import time_at_tail
 from dovemq.models.checks import Floats
-from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid, TooLarge
+from dovemq.models.errors import ModelSpecInvalid, TooLarge
 from dovemq.models.stability import is_stable
 
-LEVELS_MAX: Final = 10_000_000
+LEVELS_MAX: Final = 2_000_000
 """The most numbers present whose probabilities are computed."""
 GETS_MAX: Final = 1_000_000
-ROUNDS_MAX: Final = 100_000
-"""Rounds of the search for the rate of arrivals with returns."""
 _NEGLIGIBLE: Final = -50.0
-_SETTLED: Final = 1e-13
+_HALVINGS: Final = 60
 
 
 @dataclass(frozen=True)
@@ -102,16 +100,19 @@ class ImpatientStation:
         speed, leaving = self.servers * self.service_rate, 1.0 / self.patience
         below = np.arange(self.servers + 1.0)
         logs = special.xlogy(below, self.load) - special.gammaln(below + 1.0)
-        most = 1_024
-        while True:
+        # The probabilities grow until as many give up as are too much.
+        peak = max(self.arrival_rate - speed, 0.0) * self.patience
+        most = int(min(1_024 + 1.1 * peak, LEVELS_MAX))
+        while most < LEVELS_MAX:
             steps = speed + leaving * np.arange(1.0, most)
             beyond = logs[-1] + np.cumsum(np.log(self.arrival_rate / steps))
             if beyond[-1] < max(beyond.max(), logs.max()) + _NEGLIGIBLE:
                 break
             most *= 4
-            if most > LEVELS_MAX:
-                what, remedy = "numbers present", "choose a shorter patience, or leave it out"
-                raise TooLarge(what, most, LEVELS_MAX, remedy)
+        else:
+            remedy = "choose a shorter patience, or leave it out"
+            found = int(min(max(peak, most), 1e18))
+            raise TooLarge("numbers present", found, LEVELS_MAX, remedy)
         weights = np.concatenate((logs, beyond))
         chances = np.exp(weights - weights.max())
         normal: Floats = chances / chances.sum()
@@ -177,17 +178,24 @@ def with_returns(station: ImpatientStation, gets_max: float) -> ReturningStation
     elif not bool(is_stable(station.load, station.servers)):
         reason = "without gets_max more comes back than the servers can do; give one"
         raise ModelSpecInvalid("gets_max", reason)
-    gets = 1.0
-    for _ in range(ROUNDS_MAX):
-        tried = replace(station, arrival_rate=station.arrival_rate * gets)
-        share = tried.abandonment_probability
-        found = 1.0 / (1.0 - share) if endless else _geometric(share, gets_max)
-        if abs(found - gets) <= _SETTLED * found:
-            gone = 0.0 if endless else float(share**gets_max)
-            return ReturningStation(tried, found, gone)
-        gets = found
-    needed = "a number with which returns settle; choose a smaller one"
-    raise ModelParameterInvalid("gets_max", gets_max, needed)
+    low, high = 1.0, 2.0 if endless else float(gets_max)
+    while endless and not _enough(station, high, gets_max):
+        low, high = high, 2.0 * high
+    # More gets are served more often in all, and fewer of them are left over: one number fits.
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        enough = _enough(station, middle, gets_max)
+        low, high = (low, middle) if enough else (middle, high)
+    tried = replace(station, arrival_rate=station.arrival_rate * high)
+    gone = 0.0 if endless else float(tried.abandonment_probability**gets_max)
+    return ReturningStation(tried, high, gone)
+
+
+def _enough(station: ImpatientStation, gets: float, gets_max: float) -> bool:
+    """Says whether so many gets of each message are at least those that giving up leads to."""
+    share = replace(station, arrival_rate=station.arrival_rate * gets).abandonment_probability
+    wanted = 1.0 / (1.0 - share) if np.isinf(gets_max) else _geometric(share, gets_max)
+    return wanted <= gets
 
 
 def _geometric(share: float, most: float) -> float:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from scipy import linalg
 
 from dovemq.models import checks
+from dovemq.models.analytic.erlang import erlang_b
 from dovemq.models.checks import Floats
 from dovemq.models.errors import TooLarge
 from dovemq.models.stability import is_stable
@@ -20,8 +22,6 @@ from dovemq.models.stability import is_stable
 RETRYING_SERVERS_MAX: Final = 500
 RETRYING_MAX: Final = 20_000
 """The most customers between attempts whose probabilities are computed."""
-CELLS_MAX: Final = 20_000_000
-"""The most states of the chain."""
 _NEGLIGIBLE: Final = 1e-13
 
 
@@ -98,42 +98,54 @@ class _Rates:
     retry: float
     again: float
 
-    def generator(self, level: int) -> Floats:
-        """Moves that keep the level; the diagonal is all that leaves a state."""
-        size = self.servers + 1
-        matrix = np.zeros((size, size))
-        free = np.arange(self.servers)
-        matrix[free, free + 1] = self.arrival
-        matrix[free + 1, free] = self.service * (free + 1.0)
-        leaving = self.service * np.arange(size) + self.arrival + level * self.retry
-        # If all are busy, an arrival joins those that try again, or is lost without any change; an
-        # attempt changes nothing, or is lost.
-        raising, lost = self.arrival * self.again, level * self.retry * (1.0 - self.again)
-        leaving[-1] = self.service * self.servers + raising + lost
-        matrix[np.arange(size), np.arange(size)] = -leaving
-        return matrix
+    @property
+    def raising(self) -> float:
+        """The rate of blocked arrivals that will try again, the only moves to the next level."""
+        return self.arrival * self.again
 
-    def down(self, level: int) -> Floats:
-        """Attempts: they take a free server, or are lost when all are busy."""
-        size = self.servers + 1
-        matrix = np.zeros((size, size))
-        free = np.arange(self.servers)
-        matrix[free, free + 1] = level * self.retry
-        matrix[-1, -1] = level * self.retry * (1.0 - self.again)
-        return matrix
+    def leaving(self, level: int) -> Floats:
+        """All that leaves a state of the level, by busy servers.
+
+        If all are busy, an attempt or an arrival that is lost changes nothing but the level.
+        """
+        rates = self.service * np.arange(self.servers + 1.0) + self.arrival + level * self.retry
+        lost = level * self.retry * (1.0 - self.again)
+        rates[-1] = self.service * self.servers + self.raising + lost
+        return rates
+
+    def lowered(self, chances: Floats, level: int) -> Floats:
+        """Flows from a level to the one below it: attempts that succeed, or are lost."""
+        flows = np.zeros(self.servers + 1)
+        flows[1:] = chances[:-1] * level * self.retry
+        flows[-1] += chances[-1] * level * self.retry * (1.0 - self.again)
+        return flows
+
+    def banded(self, leaving: Floats) -> Floats:
+        """The moves inside a level, negative and transposed, as bands of a matrix."""
+        bands = np.zeros((3, self.servers + 1))
+        bands[0, 1:] = -self.service * np.arange(1.0, self.servers + 1.0)
+        bands[1] = leaving
+        bands[2, :-1] = -self.arrival
+        return bands
 
 
 def _probabilities(rates: _Rates) -> Floats:
     """Returns probabilities by level and busy servers, with as many levels as matter."""
+    remedy = "choose a smaller load or a shorter retry_time"
+    what = "customers between attempts"
+    blocked = float(erlang_b(np.asarray(rates.arrival / rates.service), np.asarray(rates.servers)))
+    # More than Erlang's share is blocked at first, so that at least so many are between attempts.
+    least = rates.raising * blocked / rates.retry
+    if least > RETRYING_MAX:
+        raise TooLarge(what, int(min(least, 1e18)), RETRYING_MAX, remedy)
     most = 64
     while True:
         chances = _truncated(rates, most)
         if chances is not None and chances[-1].sum() <= _NEGLIGIBLE:
-            return np.maximum(chances, 0.0)
+            return chances
         most *= 2
-        if most > RETRYING_MAX or most * (rates.servers + 1) > CELLS_MAX:
-            remedy = "choose a smaller load or a shorter retry_time"
-            raise TooLarge("customers between attempts", most, RETRYING_MAX, remedy)
+        if most > RETRYING_MAX:
+            raise TooLarge(what, most, RETRYING_MAX, remedy)
 
 
 def _truncated(rates: _Rates, most: int) -> Floats | None:
@@ -142,26 +154,37 @@ def _truncated(rates: _Rates, most: int) -> Floats | None:
     Returns None where so few levels are so unlikely that only rounding is left.
     """
     ups = np.zeros((most + 1, rates.servers + 1))
-    raising = rates.arrival * rates.again
-    matrix = rates.generator(most)
-    # No arrival goes beyond the last level.
-    matrix[-1, -1] += raising
     unit = np.zeros(rates.servers + 1)
-    unit[-1] = raising
-    for level in range(most, 0, -1):
-        ups[level] = np.linalg.solve(-matrix.T, unit)
-        matrix = rates.generator(level - 1)
-        matrix[-1] += ups[level] @ rates.down(level)
-    balance = matrix.T.copy()
-    balance[-1] = 1.0
-    first = np.zeros(rates.servers + 1)
-    first[-1] = 1.0
-    chances = np.empty_like(ups)
-    chances[0] = np.linalg.solve(balance, first)
+    unit[-1] = rates.raising
+    below = np.zeros_like(unit)
     with np.errstate(all="ignore"):
+        for level in range(most, 0, -1):
+            leaving = rates.leaving(level)
+            if level == most:
+                # No arrival goes beyond the last level.
+                leaving[-1] -= rates.raising
+            found = linalg.solve_banded((1, 1), rates.banded(leaving), np.stack((unit, below), 1))
+            own, back = found.T
+            ups[level] = own + back * own[-1] / (1.0 - back[-1])
+            below = rates.lowered(ups[level], level)
+        chances = np.empty_like(ups)
+        chances[0] = _lowest(rates, below)
         for level in range(1, most + 1):
             chances[level] = chances[level - 1, -1] * ups[level]
-    if not np.isfinite(chances).all():
-        return None
-    total = chances.sum()
-    return chances / total if total > 0.0 and chances.min() >= -_NEGLIGIBLE * total else None
+        normal: Floats = chances / chances.sum()
+    return normal if np.isfinite(normal).all() and normal.min() >= 0.0 else None
+
+
+def _lowest(rates: _Rates, below: Floats) -> Floats:
+    """Returns the level where nobody will try again; `below` comes back to it from above."""
+    size = rates.servers + 1
+    matrix = np.zeros((size, size))
+    bands = rates.banded(rates.leaving(0))
+    matrix[np.arange(size), np.arange(size)] = bands[1]
+    matrix[np.arange(size - 1), np.arange(1, size)] = bands[0, 1:]
+    matrix[np.arange(1, size), np.arange(size - 1)] = bands[2, :-1]
+    matrix[:, -1] -= below
+    matrix[-1] = 1.0
+    first = np.zeros(size)
+    first[-1] = 1.0
+    return np.asarray(np.linalg.solve(matrix, first))

@@ -95,6 +95,13 @@ def test_bounds_stand_beside_the_approximation(ask: Ask) -> None:
     assert "waiting_time_low" not in ask("queue", *args, "--servers", 2)["results"][0]
 
 
+def test_sweep_over_servers_has_bounds_for_one(ask: Ask) -> None:
+    args = ("--arrival-rate", 0.9, "--service-rate", 1, "--arrival-scv", 0.5)
+    rows = ask("queue", *args, "--sweep", "servers=1:2")["results"]
+    assert rows[0]["waiting_time_high"] > 0
+    assert rows[1]["waiting_time_high"] is None
+
+
 def test_finite_station_has_exact_quantiles(ask: Ask) -> None:
     args = ("--arrival-rate", 9, "--service-rate", 2, "--servers", 4, "--capacity", 12)
     found = ask("queue", *args, "--quantile", 0.95)["quantile 0.95"]

@@ -105,7 +105,9 @@ def _swept(args: argparse.Namespace, found: Mapping[str, Any]) -> tuple[str, lis
         model, station = solved(changed)
         quantiles = _quantile_columns(args, changed, model, station)
         rows += [{name: value, **row, **quantiles} for row in rows_of(model, station, changed)]
-    return model, rows
+    # Bounds are known for one server only; other rows have none.
+    columns = dict.fromkeys(column for row in rows for column in row)
+    return model, [{column: row.get(column) for column in columns} for row in rows]
 
 
 def _quantile_columns(

@@ -99,7 +99,7 @@ def test_sharing_without_others_is_the_service_alone() -> None:
 
 def _preemptive_chain(rates: tuple[float, ...], speeds: tuple[float, ...], servers: int) -> Any:
     """Mean numbers of two classes of which the first interrupts the second."""
-    most = 28
+    most = 22
 
     def moves(state: tuple[int, int]) -> Iterator[tuple[Any, float]]:
         one, two = state
@@ -121,11 +121,11 @@ def test_interrupting_classes_equal_their_chain() -> None:
     rng = np.random.default_rng(12)
     for _ in range(RANDOM_SETS):
         speeds = tuple(float(each) for each in rng.uniform(0.5, 2.0, 2))
-        rates = tuple(float(each) for each in rng.uniform(0.05, 0.22, 2) * speeds)
+        rates = tuple(float(each) for each in rng.uniform(0.05, 0.18, 2) * speeds)
         numbers = _preemptive_chain(rates, speeds, 1)
         assert preemptive_mg1(rates, speeds).number == pytest.approx(numbers, rel=1e-5)
         servers = int(rng.integers(1, 4))
-        rates = tuple(float(each) * servers for each in rng.uniform(0.05, 0.22, 2))
+        rates = tuple(float(each) * servers for each in rng.uniform(0.05, 0.18, 2))
         numbers = _preemptive_chain(rates, (1.0, 1.0), servers)
         assert preemptive_mmc(rates, 1.0, servers).number == pytest.approx(numbers, rel=1e-5)
 

@@ -195,7 +195,7 @@ def test_one_server_with_retrials_has_the_closed_form() -> None:
     # Falin and Templeton (1997), §1.2: ρ(λ + νρ)/(ν(1 − ρ)) customers between attempts.
     rng = np.random.default_rng(8)
     for _ in range(RANDOM_SETS):
-        load, pace = float(rng.uniform(0.05, 0.95)), float(np.exp(rng.normal(0, 1)))
+        load, pace = float(rng.uniform(0.05, 0.85)), float(np.exp(rng.normal(0, 1)))
         known = load * (load + pace * load) / (pace * (1 - load))
         assert retrial(load, 1.0, 1, 1 / pace).retrying == pytest.approx(known, rel=1e-8)
 

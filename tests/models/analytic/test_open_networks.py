@@ -149,6 +149,11 @@ def test_unstable_network_has_no_quantile() -> None:
         ("stations.a = {service_rate = 1}", "nothing arrives"),
         ("stations.a = {service_rate = 1, arrival_rate = 1, next = {b = 1}}", "no station is"),
         ("stations.a = {service_rate = 1, arrival_rate = 1, next = {a = 1}}", "never leave"),
+        (
+            "stations.a = {service_rate = 1, next = {a = 0.7, b = 0.7}}",
+            "station a: next: the shares",
+        ),
+        ("stations.a = {service_rate = 1, next = {a = -1}}", "station a: next"),
         ("stations.a = {service_rate = 0, arrival_rate = 1}", "station a: service_rate is 0"),
         ("stations.a = {service_rate = 1, arrival_rate = -1}", "arrival_rate"),
         ("stations.a = {service_rate = 1, speed = 1}", "stations.a.speed: unknown key"),

@@ -18,6 +18,9 @@ from dovemq.models.checks import Floats
 from dovemq.models.errors import ModelParameterInvalid, TooLarge
 
 CELLS_MAX: Final = 50_000_000
+STAGES_MAX: Final = 10_000
+"""The most numbers present that a quantile is computed with."""
+_NEGLIGIBLE: Final = 1e-17
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +45,45 @@ class FiniteStation(Station):
         tail: Floats = np.sum(np.where(stages >= 1.0, seen * tails, 0.0), axis=0)
         return tail
 
-    def wait_quantile(self, level: float) -> Floats:
+    def wait_quantile(self, level: float) -> float:
         """Returns the quantile of the wait of accepted arrivals, of one station."""
-        tail = np.asarray(1.0 - checks.level(level))
-        first = np.asarray(1.0 / (self.servers * self.service_rate))
-        waits = np.asarray(self.wait_tail(0.0) > tail)
-        return np.where(waits, time_at_tail(self.wait_tail, tail, first), 0.0)
+        tail = 1.0 - float(checks.level(level))
+        stages, seen = self._stages()
+        speed = float(self.servers * self.service_rate)
+        waiting = stages > 0.0
+        stages, seen = stages[waiting], seen[waiting]
+        if seen.sum() <= tail:
+            return 0.0
 
-    def sojourn_quantile(self, level: float) -> Floats:
+        def tail_at(time: Floats) -> Floats:
+            return np.asarray(seen @ special.gammaincc(stages, speed * time))
+
+        return float(time_at_tail(tail_at, np.asarray(tail), np.asarray(1.0 / speed)))
+
+    def sojourn_quantile(self, level: float) -> float:
         """Returns the quantile of wait and service of accepted arrivals, of one station."""
-        tail = np.asarray(1.0 - checks.level(level))
-        seen = _probabilities(self.load, self.servers, self.capacity - 1.0).ravel()
-        stages = np.maximum(np.arange(len(seen)) - float(self.servers) + 1.0, 0.0)
-        speed, all_speed = float(self.service_rate), float(self.servers * self.service_rate)
+        tail = 1.0 - float(checks.level(level))
+        stages, seen = self._stages()
+        speed, together = float(self.service_rate), float(self.servers * self.service_rate)
 
         def transform(s: NDArray[np.complex128]) -> NDArray[np.complex128]:
-            waited = (all_speed / (all_speed + s))[..., None] ** stages @ seen
+            waited = (together / (together + s))[..., None] ** stages @ seen
             return np.asarray((1.0 - waited * speed / (speed + s)) / s)
 
-        first = np.asarray(1.0 / self.service_rate)
-        return time_at_tail(lambda time: inverted(transform, time), tail, first)
+        def tail_at(time: Floats) -> Floats:
+            return inverted(transform, time)
+
+        return float(time_at_tail(tail_at, np.asarray(tail), np.asarray(1.0 / speed)))
+
+    def _stages(self) -> tuple[Floats, Floats]:
+        """Returns the services that arrivals wait for, and the probability of each number."""
+        seen = _probabilities(self.load, self.servers, self.capacity - 1.0).ravel()
+        kept = np.flatnonzero(seen > _NEGLIGIBLE * seen.max())
+        if kept.size > STAGES_MAX:
+            remedy = "choose a smaller capacity"
+            raise TooLarge("numbers present for a quantile", kept.size, STAGES_MAX, remedy)
+        stages = np.maximum(kept - float(self.servers) + 1.0, 0.0)
+        return stages, seen[kept]
 
 
 def mmck(

@@ -23,7 +23,7 @@ from dovemq.models.errors import ModelSpecInvalid, TooLarge
 
 VECTORS_MAX: Final = 2_000_000
 """The most population vectors of an exact solution."""
-CUSTOMERS_MAX: Final = 200_000
+CUSTOMERS_MAX: Final = 100_000
 """The most customers of an exact solution: each costs a pass."""
 CELLS_MAX: Final = 500_000_000
 """The most population vectors times stations times classes."""

@@ -70,6 +70,9 @@ class OpenNetwork:
                 raise ModelSpecInvalid(place, "one of service_rate and rates is needed")
             if station.rates and station.servers != 1:
                 raise ModelSpecInvalid(place, "rates are those of all servers: leave out servers")
+            shares = checks.share(list(station.after.values()), f"{place}: next")
+            if (total := float(shares.sum())) > 1.0 + checks.SHARES_ROUNDING:
+                raise ModelSpecInvalid(f"{place}: next", f"the shares add up to {total:g}, above 1")
             for name in station.after:
                 if name not in names:
                     raise ModelSpecInvalid(f"{place}: next", f"no station is named {name!r}")

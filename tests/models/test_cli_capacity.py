@@ -82,9 +82,13 @@ def test_questions_without_sense_are_wrong_use(ask: Ask) -> None:
     assert "--service-rate is needed" in ask("--arrival-rate", 1, *GRID, "--target", 1, code=2)
     few = ("--partitions", "5", "--consumers", "2")
     assert "needs a consumer" in ask(*QUEUE, *few, "--target", 1, code=2)
-    scv = ("--service-scv", 2, "--level", 0.9)
-    assert "can be simulated" in ask(*QUEUE, *GRID, *scv, "--target", 1, code=2)
     assert "level" in ask(*QUEUE, *GRID, "--target", 1, "--level", 2, code=2)
     for wrong in ("0:3", "1.5", "a"):
         with pytest.raises(SystemExit):
             main(["pipeline", "capacity", "--partitions", wrong])
+
+
+def test_quantiles_of_measured_scvs_are_approximate_and_say_so(ask: Ask) -> None:
+    scv = ("--arrival-scv", 1.1, "--service-scv", 2, "--level", 0.9, "--target", 1)
+    assert "approximate, since an scv is not 1" in ask(*QUEUE, *GRID, *scv)
+    assert not json.loads(ask(*QUEUE, *GRID, *scv, "--json"))["exact"]

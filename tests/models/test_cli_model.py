@@ -191,8 +191,10 @@ def test_station_reports_quantiles_tails_and_headroom(ask: Ask) -> None:
         (("--arrival-rate", "1", "--capacity", "3", "--service-scv", "2"), "leave out the scvs"),
         (("--arrival-rate", "1,2", "--capacity", "3"), "unlimited places"),
         (("--arrival-rate", "1", "--service-scv", "2", "--target", "1"), "not M/G/1"),
-        (("--arrival-rate", "1", "--capacity", "3", "--quantile", "0.9"), "not M/M/c/K"),
-        (("--arrival-rate", "1,2", "--service-scv", "2", "--quantile", "0.9"), "not priority"),
+        (
+            ("--arrival-rate", "1,2", "--service-scv", "2", "--quantile", "0.9"),
+            "not known for priority",
+        ),
         (("--arrival-rate", "1,2", "--tail", "1"), "not known for priority"),
         (("--arrival-rate", "1,2", "--servers", "2", "--service-rate", "1,2"), "one service rate"),
         (("--sweep", "arrival_rate=1:3", "--tail", "1"), "one configuration"),

@@ -23,6 +23,7 @@ def as_dict(
     names = ("arrival_rate", "service_rate", "arrival_scv", "service_scv", "partition_rate")
     return {
         "method": method,
+        "exact": method == "analytic" and queue.exact,
         "queue": fields(queue, *names),
         "target_s": target.latency,
         "level": target.level,
@@ -54,6 +55,8 @@ def print_report(report: Mapping[str, Any]) -> None:
         print(f"load {best['load']:g}: {figure} of the latency in s, partitions × consumers")
         _print_map(own, best)
         print(_best_text(best), end="\n\n")
+    if report["method"] == "analytic" and not report["exact"]:
+        print("approximate, since an scv is not 1; --method kernel simulates")
     print(f"( ) misses the target of {report['target_s']:g} s, ? may miss it, * costs least")
 
 

@@ -14,36 +14,18 @@ from dovemq.cli.modelling import (
     floats_of,
     given,
     headroom_pairs,
-    known,
     modelling,
-    number,
-    numbers,
     plot_sweep,
     print_parts,
     print_rows,
     read_toml,
     real,
     reals,
-    required,
     shown,
     topic_rates,
 )
 from dovemq.cli.output import print_pairs, print_result
-
-_SWEPT: Final = (
-    "arrival_rate", "service_rate", "servers", "capacity", "arrival_scv", "service_scv",
-)  # fmt: skip
-_NAMES: Final = (*_SWEPT, "approximation")
-_COLUMNS: Final = (
-    "utilisation",
-    "wait_probability",
-    "waiting",
-    "number",
-    "waiting_time",
-    "sojourn_time",
-    "blocking_probability",
-    "throughput",
-)
+from dovemq.cli.queue_models import DISCIPLINES, NAMES, SWEPT, quantiles_of, rows_of, solved, tailed
 
 _UNITS: Final = {"time": "as the rates", "waiting": "in the line", "number": "with those served"}
 _PLOTTED: Final = ("sojourn_time", "number", "utilisation")
@@ -51,7 +33,8 @@ _PLOTTED: Final = ("sojourn_time", "number", "utilisation")
 
 def add(commands: Commands) -> None:
     summary = (
-        "one station: M/M/c, M/M/c/K, M/G/1, GI/G/m or priorities; times in the unit of the rates"
+        "one station: M/M/c, M/M/c/K, M/G/1, GI/G/m, priorities, processor sharing, customers that "
+        "give up or try again; times in the unit of the rates"
     )
     example = "dovemq model queue --arrival-rate 30 --service-rate 10 --servers 4 --quantile 0.95"
     parser = add_command(commands, "queue", _run, summary, example)
@@ -64,6 +47,13 @@ def add(commands: Commands) -> None:
     add("--capacity", "K", text, real)
     add("--arrival-scv", "C2", "squared coefficient of variation (GI/G/m)", real)
     add("--service-scv", "C2", "the same of services; 1 is exponential", real)
+    text = "order of service: as they come, shared by all, or interrupted by urgent classes"
+    parser.choice("--discipline", DISCIPLINES, f"{text} (default: fcfs)")
+    add("--patience", "TIME", "mean time after which those that wait give up (Erlang-A)", real)
+    text = "gets of a message: those that gave up come back until they had so many"
+    add("--gets-max", "N", text, real)
+    add("--retry-time", "TIME", "mean time until a blocked arrival tries again; nobody waits", real)
+    add("--persistence", "H", "share of blocked attempts that try again (default: 1)", real)
     parser.choice("--approximation", APPROXIMATIONS, "formula for GI/G/m (default: the first)")
     add("--quantile", "P,…", "quantiles of wait and sojourn to show", reals)
     add("--tail", "T,…", "times T, to print P(wait > T)", reals)
@@ -77,13 +67,13 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    check_sweep(args, ("quantile", "tail", "target", "sensitivity"))
+    check_sweep(args, ("tail", "target", "sensitivity"))
     with modelling():
         found = _given(args)
         extra: dict[str, Any] = {}
         if args.sweep is None:
-            model, station = _solved(found)
-            rows = _rows(model, station)
+            model, station = solved(found)
+            rows = rows_of(model, station, found)
             extra = _extra(args, found, model, station)
         else:
             model, rows = _swept(args, found)
@@ -101,81 +91,34 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
     if "topics" not in text:
         if args.topic is not None:
             raise WrongUse("--topic is for a file of --from that has topics")
-        return given(args, _NAMES)
-    return topic_rates(text, args.topic)[0] | flags_of(args, _NAMES)
+        return given(args, NAMES)
+    return topic_rates(text, args.topic)[0] | flags_of(args, NAMES)
 
 
 def _swept(args: argparse.Namespace, found: Mapping[str, Any]) -> tuple[str, list[dict[str, Any]]]:
     name, values = args.sweep
-    if name not in _SWEPT:
-        raise WrongUse(f"--sweep: {name} is none of {', '.join(_SWEPT)}")
+    if name not in SWEPT:
+        raise WrongUse(f"--sweep: {name} is none of {', '.join(SWEPT)}")
     model, rows = "", []
     for value in values:
-        model, station = _solved({**found, name: value})
-        rows += [{name: value, **row} for row in _rows(model, station)]
-    return model, rows
+        changed = {**found, name: value}
+        model, station = solved(changed)
+        quantiles = _quantile_columns(args, changed, model, station)
+        rows += [{name: value, **row, **quantiles} for row in rows_of(model, station, changed)]
+    # Bounds are known for one server only; other rows have none.
+    columns = dict.fromkeys(column for row in rows for column in row)
+    return model, [{column: row.get(column) for column in columns} for row in rows]
 
 
-def _rows(model: str, station: Any) -> list[dict[str, Any]]:
-    if model != "priority":
-        return [_row(station, None)]
-    classes = range(len(station.arrival_rate))
-    return [{"class": place + 1, **_row(station, place)} for place in classes]
-
-
-def _solved(found: Mapping[str, Any]) -> tuple[str, Any]:
-    """The name of the model that fits the parameters, and its station."""
-    from dovemq.models import analytic
-
-    rates = numbers("arrival_rate", required(found, "arrival_rate"))
-    speeds = numbers("service_rate", required(found, "service_rate"))
-    servers = number("servers", found.get("servers", 1))
-    names = [name for name in ("arrival_scv", "service_scv") if name in found]
-    scvs = {name: number(name, found[name]) for name in names}
-    if len(rates) > 1 or len(speeds) > 1:
-        return "priority", _priority(rates, speeds, servers, scvs, found)
-    rate, speed = rates[0], speeds[0]
-    if "capacity" in found:
-        if scvs:
-            raise WrongUse("capacity is for exponential arrivals and services: leave out the scvs")
-        capacity = number("capacity", found["capacity"])
-        return "M/M/c/K", analytic.mmck(rate, speed, servers, capacity)
-    if "arrival_scv" in found or (servers != 1 and scvs):
-        name = found.get("approximation", "allen-cunneen")
-        arrivals, services = scvs.get("arrival_scv", 1.0), scvs.get("service_scv", 1.0)
-        return f"GI/G/m by {name}", analytic.ggm(rate, arrivals, speed, services, servers, name)
-    if scvs:
-        return "M/G/1", analytic.mg1(rate, speed, scvs["service_scv"])
-    return "M/M/c", analytic.mmc(rate, speed, servers)
-
-
-def _priority(
-    rates: Sequence[float],
-    speeds: Sequence[float],
-    servers: float,
-    scvs: Mapping[str, float],
-    found: Mapping[str, Any],
-) -> Any:
-    from dovemq.models import analytic
-
-    if "capacity" in found or "arrival_scv" in scvs:
-        raise WrongUse("classes of priority need Poisson arrivals and unlimited places")
-    if servers == 1:
-        return analytic.priority_mg1(rates, speeds, scvs.get("service_scv", 1.0))
-    if len(set(speeds)) > 1 or scvs:
-        raise WrongUse("classes on several servers need one exponential service: one service rate")
-    return analytic.priority_mmc(rates, speeds[0], servers)
-
-
-def _row(station: Any, place: int | None) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "stable": bool(station.stable if place is None else station.stable[place])
-    }
-    for name in _COLUMNS:
-        if hasattr(station, name):
-            value = getattr(station, name)
-            row[name] = known(float(value if place is None else value[place]))
-    return row
+def _quantile_columns(
+    args: argparse.Namespace, found: Mapping[str, Any], model: str, station: Any
+) -> dict[str, float]:
+    """Quantiles of one row of a sweep: `wait_p95`, `sojourn_p95`."""
+    columns = {}
+    for level in args.quantile or ():
+        for kind, time in quantiles_of(model, station, found, level)[1].items():
+            columns[f"{kind}_p{100 * level:g}"] = time
+    return columns
 
 
 def _extra(
@@ -189,8 +132,8 @@ def _extra(
             raise WrongUse(f"targets and sensitivities are known for M/M/c, not {model}")
         extra |= _known_of_markov(args, station)
     if args.tail:
-        tailed = _tailed(found, model, station)
-        tails = ((time, float(tailed.wait_tail(time))) for time in args.tail)
+        waits = tailed(found, model, station)
+        tails = ((time, float(waits.wait_tail(time))) for time in args.tail)
         extra["wait_tail"] = {f"P(wait > {time:g})": tail for time, tail in tails}
     return extra
 
@@ -198,28 +141,11 @@ def _extra(
 def _quantiles(
     args: argparse.Namespace, found: Mapping[str, Any], model: str, station: Any
 ) -> dict[str, Any]:
-    """Exact for M/M/c, and approximate where scvs are given."""
-    from dovemq.models.analytic.percentiles import GeneralStation
-
-    known, name = station, "quantile"
-    if model != "M/M/c":
-        if "scv" not in "".join(found) or model == "priority":
-            raise WrongUse(f"quantiles are known for M/M/c, M/G/1 and GI/G/m, not {model}")
-        name = "approximate quantile"
-        known = GeneralStation(
-            float(station.arrival_rate),
-            float(station.service_rate),
-            int(station.servers),
-            number("arrival_scv", found.get("arrival_scv", 1.0)),
-            number("service_scv", found.get("service_scv", 1.0)),
-        )
-    return {
-        f"{name} {level:g}": {
-            "wait": float(known.wait_quantile(level)),
-            "sojourn": float(known.sojourn_quantile(level)),
-        }
-        for level in args.quantile
-    }
+    quantiles = {}
+    for level in args.quantile:
+        exact, pairs = quantiles_of(model, station, found, level)
+        quantiles[f"{'' if exact else 'approximate '}quantile {level:g}"] = pairs
+    return quantiles
 
 
 def _known_of_markov(args: argparse.Namespace, station: Any) -> dict[str, Any]:
@@ -234,19 +160,6 @@ def _known_of_markov(args: argparse.Namespace, station: Any) -> dict[str, Any]:
     if args.sensitivity:
         extra["sensitivity"] = floats_of(analytic.station_sensitivity(station))
     return extra
-
-
-def _tailed(found: Mapping[str, Any], model: str, station: Any) -> Any:
-    """The station with the distribution of its wait."""
-    from dovemq.models.analytic import single_server
-    from dovemq.models.distributions import by_moments
-
-    if model == "M/G/1":
-        scv = number("service_scv", found["service_scv"])
-        return single_server(station.arrival_rate, by_moments(1.0 / station.service_rate, scv))
-    if model not in ("M/M/c", "M/M/c/K"):
-        raise WrongUse(f"the distribution of the wait is not known for {model}")
-    return station
 
 
 def _print(model: str, rows: Sequence[dict[str, Any]], extra: dict[str, Any]) -> None:

@@ -46,8 +46,8 @@ _SWEPT: Final = ("arrival_rate", *_BOTH, *_STATIONS, *_NUMBERS[:-1])
 _PARAMETERS: Final = ("arrival_rate", *_STATIONS, "order", "failure", *_NUMBERS)
 _UNITS: Final = {"time": "s", "rate": "1/s"}
 _UNPRINTED: Final = ("parameters", "unstable", "warnings")
-_LEVEL: Final = 0.95
-"""The quantile of the delivery time that a simulation reports."""
+_LEVELS: Final = (0.95,)
+"""The quantiles of the delivery time that are reported if none are asked for."""
 _COLUMNS: Final[Mapping[str, str]] = {
     "delivery_time": "delivery_time_s",
     "waiting": "waiting_messages",
@@ -79,6 +79,8 @@ def add(commands: Commands) -> None:
     add("--gets-max", "N", "gets after which a message is given up", real)
     parser.choice("--method", METHODS, "method", "analytic")
     parser.switch("--as-printed", "use eq. 8 and 9 with the misprints of the paper")
+    text = "quantiles of the delivery time (default: 0.95); approximate with failures or links"
+    add("--quantile", "P,…", text, reals)
     add("--target", "SECONDS", "mean that the largest arrival rate meets", real)
     parser.switch("--sensitivity", "print the change of the mean by each parameter")
     group = parser.group("simulation", "Options of the methods that simulate.")
@@ -188,11 +190,22 @@ def _row(
             row |= {f"{column}_low": estimate.low, f"{column}_high": estimate.high}
     if answer.closed_form is not None:
         row |= _parts(answer.closed_form)
-    if answer.quantile is not None:
-        found = answer.quantile(_LEVEL)
-        row |= {"delivery_p95_s": found.mean}
-        row |= {"delivery_p95_s_low": found.low, "delivery_p95_s_high": found.high}
+    row |= _quantiles(args, answer)
     row["warnings"] = list(answer.warnings)
+    return row
+
+
+def _quantiles(args: argparse.Namespace, answer: "VmaAnswer") -> dict[str, float]:
+    if answer.quantile is None:
+        if args.quantile:
+            raise WrongUse("--quantile is for --method analytic, without --as-printed, or kernel")
+        return {}
+    row = {}
+    for level in args.quantile or _LEVELS:
+        found, name = answer.quantile(level), f"delivery_p{100 * level:g}_s"
+        row[name] = found.mean
+        if args.method != "analytic":
+            row |= {f"{name}_low": found.low, f"{name}_high": found.high}
     return row
 
 
@@ -231,7 +244,9 @@ def _print(args: argparse.Namespace, rows: Sequence[dict[str, Any]], extra: dict
             print(f"warning: {text}")
     else:
         warned = [str(row[args.sweep[0]]) for row in rows if row["warnings"]]
-        heads = [name for name in kept[0] if not name.endswith(("_any_busy", "_probability"))][:9]
+        quantiles = [name for name in kept[0] if name.startswith("delivery_p")]
+        left_out = ("_any_busy", "_probability", *quantiles)
+        heads = [name for name in kept[0] if not name.endswith(left_out)][:9] + quantiles
         print_rows(heads, kept)
         if warned:
             print(f"warning: --json says why the figures of {', '.join(warned)} may be wrong")

@@ -23,6 +23,8 @@ from dovemq.cli import (
     load_check,
     load_run,
     messages,
+    model_closed,
+    model_jackson,
     model_network,
     model_queue,
     model_vma,
@@ -79,7 +81,7 @@ def _add_commands(commands: Commands) -> None:
     summary = "predict waiting times and utilisation of queues"
     example = "dovemq model queue --arrival-rate 30 --service-rate 10 --servers 4"
     models = add_group(commands, "model", summary, example, "MODEL")
-    for model in (model_vma, model_queue, model_network):
+    for model in (model_vma, model_queue, model_network, model_jackson, model_closed):
         model.add(models)
     plan.add(commands)
     summary = "measure traces, calibrate models and sweep them, with Spark or on this machine"

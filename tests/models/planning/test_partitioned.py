@@ -5,6 +5,7 @@ import math
 import pytest
 
 from dovemq.models.analytic import mg1, mmc
+from dovemq.models.analytic.percentiles import GeneralStation
 from dovemq.models.errors import ModelParameterInvalid, TooLarge
 from dovemq.models.planning.capacity import (
     Candidate,
@@ -80,9 +81,29 @@ def test_invalid_queue_is_refused(wrong: dict[str, float], reason: str) -> None:
         PartitionedQueue(**given)  # type: ignore[arg-type]
 
 
-def test_quantiles_of_other_services_are_left_to_the_simulation() -> None:
-    with pytest.raises(ModelParameterInvalid, match="can be simulated"):
-        PartitionedQueue(1, 2, service_scv=0.5).sojourn_quantile(0.9)
+@pytest.mark.parametrize("partition_rate", [math.inf, 2.5])
+@pytest.mark.parametrize(("arrival_scv", "service_scv"), [(1.1, 1.1), (0.5, 2.0), (2.0, 0.5)])
+def test_quantiles_beyond_exponential_times_are_near_the_simulated_ones(
+    arrival_scv: float, service_scv: float, partition_rate: float
+) -> None:
+    queue = PartitionedQueue(3, 1, 5, 2, arrival_scv, service_scv, partition_rate)
+    run = SimulationRun(20_000, 2_000, 4, seed=1)
+    simulated = simulate_network(queue.network(), run).quantile(0.95).mean
+    assert not queue.exact
+    assert queue.sojourn_quantile(0.95) == pytest.approx(simulated, rel=0.1)
+
+
+@pytest.mark.parametrize("partition_rate", [math.inf, 2.5])
+def test_quantile_hardly_changes_with_an_scv_near_1(partition_rate: float) -> None:
+    exact = PartitionedQueue(3, 1, 5, 2, 1.0, 1.0, partition_rate).sojourn_quantile(0.95)
+    near = PartitionedQueue(3, 1, 5, 2, 1.001, 1.001, partition_rate).sojourn_quantile(0.95)
+    assert near == pytest.approx(exact, rel=5e-3)
+
+
+def test_one_partition_is_one_station() -> None:
+    queue = PartitionedQueue(3, 1, 4, 1, 0.5, 2.0)
+    station = GeneralStation(3, 1, 4, 0.5, 2.0)
+    assert queue.sojourn_quantile(0.95) == pytest.approx(station.sojourn_quantile(0.95))
 
 
 def _candidates(**more: float) -> list[Candidate]:

@@ -8,15 +8,19 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from dovemq.models import checks
-from dovemq.models.analytic.station import Station
+from dovemq.models.analytic.inversion import inverted
+from dovemq.models.analytic.station import Station, time_at_tail
 from dovemq.models.checks import Floats
 from dovemq.models.errors import ModelParameterInvalid, TooLarge
 
 CELLS_MAX: Final = 50_000_000
+STAGES_MAX: Final = 10_000
+"""The most numbers present that a quantile is computed with."""
+_NEGLIGIBLE: Final = 1e-17
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,46 @@ class FiniteStation(Station):
         tails = special.gammaincc(np.maximum(stages, 1.0), self.servers * self.service_rate * after)
         tail: Floats = np.sum(np.where(stages >= 1.0, seen * tails, 0.0), axis=0)
         return tail
+
+    def wait_quantile(self, level: float) -> float:
+        """Returns the quantile of the wait of accepted arrivals, of one station."""
+        tail = 1.0 - float(checks.level(level))
+        stages, seen = self._stages()
+        speed = float(self.servers * self.service_rate)
+        waiting = stages > 0.0
+        stages, seen = stages[waiting], seen[waiting]
+        if seen.sum() <= tail:
+            return 0.0
+
+        def tail_at(time: Floats) -> Floats:
+            return np.asarray(seen @ special.gammaincc(stages, speed * time))
+
+        return float(time_at_tail(tail_at, np.asarray(tail), np.asarray(1.0 / speed)))
+
+    def sojourn_quantile(self, level: float) -> float:
+        """Returns the quantile of wait and service of accepted arrivals, of one station."""
+        tail = 1.0 - float(checks.level(level))
+        stages, seen = self._stages()
+        speed, together = float(self.service_rate), float(self.servers * self.service_rate)
+
+        def transform(s: NDArray[np.complex128]) -> NDArray[np.complex128]:
+            waited = (together / (together + s))[..., None] ** stages @ seen
+            return np.asarray((1.0 - waited * speed / (speed + s)) / s)
+
+        def tail_at(time: Floats) -> Floats:
+            return inverted(transform, time)
+
+        return float(time_at_tail(tail_at, np.asarray(tail), np.asarray(1.0 / speed)))
+
+    def _stages(self) -> tuple[Floats, Floats]:
+        """Returns the services that arrivals wait for, and the probability of each number."""
+        seen = _probabilities(self.load, self.servers, self.capacity - 1.0).ravel()
+        kept = np.flatnonzero(seen > _NEGLIGIBLE * seen.max())
+        if kept.size > STAGES_MAX:
+            remedy = "choose a smaller capacity"
+            raise TooLarge("numbers present for a quantile", kept.size, STAGES_MAX, remedy)
+        stages = np.maximum(kept - float(self.servers) + 1.0, 0.0)
+        return stages, seen[kept]
 
 
 def mmck(

@@ -43,11 +43,8 @@ def jackson(
 ) -> JacksonNetwork:
     """`routing[i, j]` is the share of the departures of station i that go to j; the rest leaves."""
     outside = np.atleast_1d(checks.not_negative(arrival_rates, "arrival_rates"))
-    routes = _routing(routing, outside.shape[-1])
+    rates = traffic(outside, routing)
     total = outside.sum(axis=-1)
-    if (total <= 0).any():
-        raise ModelSpecInvalid("arrival_rates", "nothing arrives: one of them must be above 0")
-    rates = outside @ _totals(routes)
     stations = mmc(rates, service_rates, servers)
     if stations.load.shape[-1] != outside.shape[-1]:
         raise ModelSpecInvalid("service_rates, servers", "one for each of the stations is needed")
@@ -59,6 +56,15 @@ def jackson(
         number=number,
         sojourn_time=number / total,
     )
+
+
+def traffic(arrival_rates: Floats, routing: ArrayLike) -> Floats:
+    """Returns Λ, the rates of all arrivals at the stations, from outside and from each other."""
+    routes = _routing(routing, arrival_rates.shape[-1])
+    if (arrival_rates.sum(axis=-1) <= 0).any():
+        raise ModelSpecInvalid("arrival_rates", "nothing arrives: one of them must be above 0")
+    found: Floats = arrival_rates @ _totals(routes)
+    return found
 
 
 def _routing(routing: ArrayLike, stations: int) -> Floats:

@@ -7,11 +7,12 @@ response time of a job is taken as gamma distributed. docs/explanation/models.md
 errors.
 """
 
+import functools
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from dovemq.models import checks
@@ -25,6 +26,7 @@ from dovemq.models.distributions import (
     Exponential,
     HyperExponential,
     by_moments,
+    transform,
 )
 
 MEASURED_ERROR: Final = (
@@ -32,6 +34,8 @@ MEASURED_ERROR: Final = (
     "-25 to +26 % in the worst"
 )
 """Measured for 1, 3 and 10 servers at utilisations of 0.5, 0.8 and 0.92, by the network kernel."""
+SERVICES_KEPT: Final = 16
+"""Distributions of services whose nodes are kept, since they are expensive."""
 _NODES: Final = 2_000
 """Service times that stand for their distribution, most of them long ones."""
 
@@ -79,17 +83,30 @@ class GeneralStation:
         if self.exact:
             station = mmc(self.arrival_rate, self.service_rate, self.servers)
             return float(station.sojourn_quantile(level))
+        if not np.isfinite(self._waiting_time()):
+            return np.inf
+        first = np.asarray(1.0 / self.service_rate)
+        return float(time_at_tail(self.sojourn_tail, np.asarray(tail), first))
+
+    def sojourn_tail(self, time: Floats) -> Floats:
+        """Returns P(wait + service > time) at one time."""
+        if self.exact:
+            station = mmc(self.arrival_rate, self.service_rate, self.servers)
+            return station.sojourn_tail(time)
         waits, mean = self._waits()
         if not np.isfinite(mean):
-            return np.inf
+            return np.ones(())
         times, weights = service_nodes(1.0 / self.service_rate, self.service_scv)
+        left = time - times
+        waited = waits * np.exp(-np.maximum(left, 0.0) / mean) if mean > 0.0 else 0.0
+        return np.asarray(weights @ np.where(left < 0.0, 1.0, waited))
 
-        def tail_at(time: Floats) -> Floats:
-            left = time - times
-            waited = waits * np.exp(-np.maximum(left, 0.0) / mean) if mean > 0.0 else 0.0
-            return np.asarray(weights @ np.where(left < 0.0, 1.0, waited))
-
-        return float(time_at_tail(tail_at, np.asarray(tail), np.asarray(1.0 / self.service_rate)))
+    def sojourn_transform(self, s: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        """Returns E[exp(−sT)] of wait and service, of a stable station."""
+        waits, mean = self._waits()
+        waited = 1.0 - waits + waits / (1.0 + mean * s)
+        served = transform(by_moments(1.0 / self.service_rate, self.service_scv), s)
+        return np.asarray(waited * served)
 
     def service_quantile(self, level: float) -> float:
         """The quantile of the service alone, which no number of servers improves."""
@@ -114,6 +131,7 @@ class GeneralStation:
         return waits, self._waiting_time() / waits if waits > 0.0 else 0.0
 
 
+@functools.lru_cache(SERVICES_KEPT)
 def service_nodes(mean: float, scv: float) -> tuple[Floats, Floats]:
     """Returns times and weights that stand for the distribution by mean and scv."""
     part = (np.arange(_NODES) + 0.5) / _NODES

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from dovemq.models import checks
@@ -178,3 +178,11 @@ def mmc(arrival_rate: ArrayLike, service_rate: ArrayLike, servers: ArrayLike) ->
 
 def mm1(arrival_rate: ArrayLike, service_rate: ArrayLike) -> MarkovStation:
     return mmc(arrival_rate, service_rate, 1)
+
+
+def sojourn_transform(station: MarkovStation, s: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Returns the transform of wait and service at a stable M/M/c station."""
+    waits = float(station.wait_probability)
+    decay = float(station.servers * station.service_rate - station.arrival_rate)
+    waited = 1.0 - waits * s / (decay + s)
+    return np.asarray(waited / (1.0 + s / float(station.service_rate)))

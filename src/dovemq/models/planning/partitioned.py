@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from dovemq.models import checks
 from dovemq.models.analytic.inversion import inverted
-from dovemq.models.analytic.network import network_measures
+from dovemq.models.analytic.network import NetworkMeasures, network_measures
+from dovemq.models.analytic.percentiles import GeneralStation
 from dovemq.models.analytic.station import mmc, time_at_tail
 from dovemq.models.checks import Floats
 from dovemq.models.errors import ModelParameterInvalid
@@ -80,6 +81,27 @@ class PartitionedQueue:
 
     def sojourn_time(self) -> float:
         """Returns the mean; it is exact for Poisson arrivals and exponential services."""
+        if not self.stable:
+            return math.inf
+        weights = [count / self.partitions for _, count in self.allotment]
+        return float(np.dot(weights, self._measures().response_time[:, 0]))
+
+    @property
+    def exact(self) -> bool:
+        """Says whether the quantiles are exact: Poisson arrivals and exponential services."""
+        return self.arrival_scv == 1.0 and self.service_scv == 1.0
+
+    def sojourn_quantile(self, level: float) -> float:
+        """Returns a quantile, approximate unless `exact`; infinite if unstable."""
+        tail = 1.0 - float(checks.level(level))
+        if not self.stable:
+            return math.inf
+        first = np.asarray(1.0 / self.service_rate)
+        tail_at = self._tail() if self.exact else self._general_tail()
+        return float(time_at_tail(tail_at, np.asarray(tail), first))
+
+    def _measures(self) -> NetworkMeasures:
+        """Evaluates one partition for each number of consumers."""
         share = 1.0 / self.partitions
         topics = self._topics("", 1)
         route = JobRoute(chain(*(topic.name for topic in topics)))
@@ -87,21 +109,28 @@ class PartitionedQueue:
         job = JobType("message", self.arrival_rate * share, (route,), thinned)
         first = [1] * (len(topics) - 1)
         allotted = [[*first, consumers] for consumers, _ in self.allotment]
-        found = network_measures(JobNetwork(topics, (job,)), allotted).response_time[:, 0]
-        weights = [count / self.partitions for _, count in self.allotment]
-        return float(np.dot(weights, found)) if self.stable else math.inf
+        return network_measures(JobNetwork(topics, (job,)), allotted)
 
-    def sojourn_quantile(self, level: float) -> float:
-        """Returns a quantile, for exponential arrivals and services; infinite if unstable."""
-        tail = 1.0 - float(checks.level(level))
-        for name in ("arrival_scv", "service_scv"):
-            if getattr(self, name) != 1.0:
-                needed = "1, for quantiles in closed form; else they can be simulated: it"
-                raise ModelParameterInvalid(name, getattr(self, name), needed)
-        if not self.stable:
-            return math.inf
-        first = np.asarray(1.0 / self.service_rate)
-        return float(time_at_tail(self._tail(), np.asarray(tail), first))
+    def _general_tail(self) -> Callable[[Floats], Floats]:
+        """Returns P(sojourn > time) by two moments; partition and consumers are independent."""
+        scvs, rate = self._measures().arrival_scvs, self.arrival_rate / self.partitions
+        parts = [
+            (
+                count / self.partitions,
+                GeneralStation(rate, self.service_rate, each, float(own[-1]), self.service_scv),
+            )
+            for (each, count), own in zip(self.allotment, scvs, strict=True)
+        ]
+        if math.isinf(self.partition_rate):
+            return lambda time: np.asarray(sum(w * each.sojourn_tail(time) for w, each in parts))
+        passing = GeneralStation(rate, self.partition_rate, 1, float(scvs[0, 0]))
+
+        def transform(s: NDArray[np.complex128]) -> NDArray[np.complex128]:
+            passed = passing.sojourn_transform(s)
+            served = sum(weight * each.sojourn_transform(s) for weight, each in parts)
+            return np.asarray((1.0 - passed * served) / s)
+
+        return lambda time: inverted(transform, time)
 
     def _topics(self, number: str, consumers: int) -> tuple[Topic, ...]:
         own = Topic(f"consumers{number}", self.service_rate, self.service_scv, consumers)

@@ -12,6 +12,7 @@ from math import inf
 from typing import Final, TypeAlias
 
 from dovemq.models.analytic import VmaMeasures, vma
+from dovemq.models.analytic.delivery import delivery_quantile
 from dovemq.models.estimates import Estimate, exact
 from dovemq.models.petri.vma import simulate_vma
 from dovemq.models.simulation import SimulationRun, simulate_tandem
@@ -38,7 +39,7 @@ class VmaAnswer:
     """`measures` has the names of `MEASURES`; `unstable` names the stations that are unstable.
 
     `closed_form` holds all figures of the closed form, where that is the method. `warnings` say why
-    the figures of a simulation may be wrong. `quantile` is that of the delivery time, of a kernel.
+    the figures of a simulation may be wrong. `quantile` is that of the delivery time, if known.
     """
 
     method: str
@@ -70,7 +71,12 @@ def by_formula(parameters: VmaParameters, *, as_printed: bool = False) -> VmaAns
         name: exact(float(value) if known.get(name.partition("_")[0], True) else inf)
         for name, value in zip(MEASURES, values, strict=True)
     }
-    return VmaAnswer("analytic", measures, unstable, found)
+    quantile = None if as_printed else _quantile(parameters, found)
+    return VmaAnswer("analytic", measures, unstable, found, (), quantile)
+
+
+def _quantile(parameters: VmaParameters, found: VmaMeasures) -> Callable[[float], Estimate]:
+    return lambda level: exact(delivery_quantile(parameters, found, level))
 
 
 def by_kernel(parameters: VmaParameters, run: SimulationRun) -> VmaAnswer:

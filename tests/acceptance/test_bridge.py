@@ -27,8 +27,6 @@ from tests.acceptance.mosquitto import (
 from tests.acceptance.programs import clean_environment, program, run
 from tests.server.secured import Pair
 
-pytestmark = pytest.mark.timeout(240)
-
 TOPIC = "sensors/7/temperature"
 ROUTE = "sensors/+/temperature=readings"
 PAGE = "docs/how-to/bridge-mqtt.md"

@@ -88,7 +88,6 @@ def _wait_until(holds: Callable[[], bool], what: str) -> None:
         time.sleep(LOOK_SECONDS)
 
 
-@pytest.mark.timeout(300)
 def test_thousand_tasks_with_retries_and_etas_are_done_though_the_worker_is_killed(
     sqs: Any, env: dict[str, str], start_worker: Callable[[], Worker]
 ) -> None:
@@ -113,7 +112,6 @@ def test_thousand_tasks_with_retries_and_etas_are_done_though_the_worker_is_kill
     assert {state for _, state in noted()} == {"done"}
 
 
-@pytest.mark.timeout(200)
 def test_task_of_the_page_is_done_as_written(server: LocalServer, tmp_path: Path) -> None:
     program("celery")
     install, application, worker, sender = (text for _, text in blocks(PAGE))

@@ -16,8 +16,6 @@ FIFO_COUNT = 120
 """Few, since moto looks at all messages of a queue again and again, most of all at FIFO ones."""
 LEASE_SECONDS = 5
 
-pytestmark = pytest.mark.timeout(300)
-
 
 @pytest.fixture(scope="module")
 def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:

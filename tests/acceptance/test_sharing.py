@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from dovemq.testing.local_server import LocalServer
 from tests.acceptance.documents import blocks
 from tests.acceptance.programs import clean_environment, program, run
@@ -12,7 +10,6 @@ from tests.acceptance.programs import clean_environment, program, run
 FRIEND = "222222222222"
 
 
-@pytest.mark.timeout(300)
 def test_queue_is_shared_as_written(tmp_path: Path) -> None:
     program("aws")
     steps = blocks("docs/how-to/share-a-queue.md")

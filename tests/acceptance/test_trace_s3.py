@@ -21,8 +21,6 @@ from tests.acceptance.test_metrics import scrape
 ROUNDS_MAX = 2_000
 SECRET = "do-not-show-this"
 
-pytestmark = pytest.mark.timeout(300)
-
 
 @pytest.fixture(scope="module")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalS3]:

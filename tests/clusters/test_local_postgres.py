@@ -10,7 +10,6 @@ from dovemq.testing.local_postgres import LocalPostgres
 from dovemq.testing.local_postgres import program as server_program
 from tests.real_stores import new_directory, running
 
-pytestmark = pytest.mark.timeout(300)
 LOOKS_MAX = 100_000
 
 

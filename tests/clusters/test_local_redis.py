@@ -8,7 +8,6 @@ import pytest
 from dovemq.testing.local_redis import SLOTS, LocalRedisCluster, RedisRefused
 from tests.real_stores import running
 
-pytestmark = pytest.mark.timeout(300)
 LOOKS_MAX = 100_000
 
 

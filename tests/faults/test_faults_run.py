@@ -137,7 +137,6 @@ def is_noticed(spec: FaultSpec, place: Path) -> bool:
         return True
 
 
-@pytest.mark.timeout(240)  # Where the queue itself is gone, clients try on for a minute.
 def test_disk_that_lies_about_syncs_is_found_out(tmp_path: Path) -> None:
     """Shows that the search of the other tests finds secrets that are there."""
     disk = {"power_cut": True, "sync_lies": True}

@@ -406,7 +406,6 @@ def test_equal_runs_write_equal_files(ask: Ask, tmp_path: Path) -> None:
         assert one.read_bytes() == two.read_bytes()
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("reports", [True, False])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_figure_leaves_what_it_does_and_cleans_up(

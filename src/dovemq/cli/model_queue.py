@@ -29,6 +29,12 @@ from dovemq.cli.modelling import (
     topic_rates,
 )
 from dovemq.cli.output import print_pairs, print_result
+from dovemq.cli.queue_simulation import (
+    add_queue_simulation,
+    check_simulated_alone,
+    run_queue_simulation,
+)
+from dovemq.cli.simulating import check_simulation
 
 _SWEPT: Final = (
     "arrival_rate", "service_rate", "servers", "capacity", "arrival_scv", "service_scv",
@@ -74,9 +80,14 @@ def add(commands: Commands) -> None:
     add("--topic", "NAME", text)
     add_sweep(parser, "servers=3:8")
     add_source(parser)
+    add_queue_simulation(parser)
 
 
 def _run(args: argparse.Namespace) -> int:
+    check_simulation(args, args.method == "kernel")
+    if args.method == "kernel":
+        return run_queue_simulation(args, lambda: _given(args))
+    check_simulated_alone(args)
     check_sweep(args, ("quantile", "tail", "target", "sensitivity"))
     with modelling():
         found = _given(args)

@@ -8,7 +8,7 @@ these processes; `simulation/arriving.py` draws from them.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Final, Literal, TypeAlias
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from dovemq.models import checks
 from dovemq.models.checks import Floats
-from dovemq.models.distributions import Distribution
+from dovemq.models.distributions import Distribution, Empirical, HyperExponential
 from dovemq.models.errors import ModelParameterInvalid
 
 STEPS_MAX: Final = 10_000
@@ -160,6 +160,26 @@ class Batches:
 
 
 Arrivals: TypeAlias = Distribution | RateSteps | ModulatedPoisson | Batches
+
+
+def at_rate(arrivals: Arrivals, factor: float) -> Arrivals:
+    """Returns the same arrivals with every rate of them multiplied by the factor.
+
+    The clock and the states of a process stay as they are.
+    """
+    match arrivals:
+        case RateSteps(rates=rates) | ModulatedPoisson(rates=rates):
+            return replace(arrivals, rates=tuple(factor * rate for rate in rates))
+        case Batches(times=times):
+            scaled = at_rate(times, factor)
+            assert not isinstance(scaled, Batches)
+            return replace(arrivals, times=scaled)
+        case HyperExponential(means=means):
+            return replace(arrivals, means=tuple(mean / factor for mean in means))
+        case Empirical(values=values):
+            return replace(arrivals, values=tuple(value / factor for value in values))
+        case _:
+            return replace(arrivals, mean=arrivals.mean / factor)
 
 
 def cycle_of(arrivals: Arrivals | None) -> float:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from dovemq.models import checks
-from dovemq.models.arrivals import Arrivals
+from dovemq.models.arrivals import Arrivals, at_rate
 from dovemq.models.distributions import Distribution, by_moments
 from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid
 from dovemq.models.stability import is_stable
@@ -127,7 +127,14 @@ class JobNetwork:
 
     def at_load(self, factor: float) -> "JobNetwork":
         """The same network with every arrival rate multiplied by the factor."""
-        jobs = (replace(job, arrival_rate=factor * job.arrival_rate) for job in self.jobs)
+        jobs = (
+            replace(
+                job,
+                arrival_rate=factor * job.arrival_rate,
+                arrival=None if job.arrival is None else at_rate(job.arrival, factor),
+            )
+            for job in self.jobs
+        )
         return replace(self, jobs=tuple(jobs))
 
     def simulated(self) -> "JobNetwork":
@@ -269,7 +276,7 @@ def _blocked_topic(
         reason = f"topic {task.topic} blocks, which is for tasks in a row, without fork or join"
         raise ModelSpecInvalid(place, reason)
     blocked = topics[tasks[name].topic]
-    if blocked.rules.discipline != "fifo":
-        reason = f"the consumers of {blocked.name} cannot be blocked: its discipline is not fifo"
+    if blocked.rules.discipline != "fcfs":
+        reason = f"the consumers of {blocked.name} cannot be blocked: its discipline is not fcfs"
         raise ModelSpecInvalid(place, reason)
     return blocked.name

@@ -15,9 +15,9 @@ from dovemq.models import checks
 from dovemq.models.distributions import Distribution
 from dovemq.models.errors import ModelSpecInvalid
 
-Discipline: TypeAlias = Literal["fifo", "ps", "preemptive"]
+Discipline: TypeAlias = Literal["fcfs", "ps", "preemptive"]
 Full: TypeAlias = Literal["lost", "blocked"]
-DISCIPLINES: Final = ("fifo", "ps", "preemptive")
+DISCIPLINES: Final = ("fcfs", "ps", "preemptive")
 FULL: Final = ("lost", "blocked")
 ROOM_MAX: Final = 1_000_000_000
 
@@ -30,7 +30,7 @@ class TopicRules:
     a time of the distribution `retry`; without one it is lost.
     """
 
-    discipline: Discipline = "fifo"
+    discipline: Discipline = "fcfs"
     room: int | None = None
     full: Full = "lost"
     patience: Distribution | None = None
@@ -64,8 +64,8 @@ class TopicRules:
         elif self.full == "blocked":
             raise ModelSpecInvalid(place, "full = 'blocked' needs a room")
         checks.share(self.retry_share, f"{place}: retry_share")
-        if self.patience is not None and self.discipline != "fifo":
-            raise ModelSpecInvalid(place, f"patience is for fifo, not for {self.discipline}")
+        if self.patience is not None and self.discipline != "fcfs":
+            raise ModelSpecInvalid(place, f"patience is for fcfs, not for {self.discipline}")
         if self.retry is not None:
             checks.positive(self.retry.mean, f"{place}: retry")
             if self.patience is None and (self.room is None or self.full == "blocked"):

@@ -119,7 +119,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     "full 'wait' is none of": lambda: two(TopicRules(full="wait"), TopicRules()),  # type: ignore[arg-type]
     "topic b: room is 0": lambda: two(TopicRules(room=0), TopicRules()),
     "needs a room": lambda: two(TopicRules(full="blocked"), TopicRules()),
-    "patience is for fifo, not for ps": lambda: two(TopicRules("ps", patience=ONE), TopicRules()),
+    "patience is for fcfs, not for ps": lambda: two(TopicRules("ps", patience=ONE), TopicRules()),
     "retry is for topics that refuse": lambda: two(TopicRules(retry=ONE), TopicRules()),
     "topic b: retry is 0": lambda: two(TopicRules(room=1, retry=Deterministic(0.0)), TopicRules()),
     "topic b: retry_share is 2": lambda: two(TopicRules(room=1, retry_share=2.0), TopicRules()),

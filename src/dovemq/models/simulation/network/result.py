@@ -80,7 +80,7 @@ def simulate_network(
         return advance(arrays, ruled, events_max)
 
     warm_up, replications = simulated(
-        run, partial(network_arrays, network), advanced, grown, places["in_system"], progress
+        run, partial(network_arrays, network), advanced, grown, places, progress
     )
     columns = SeriesColumns(replications, run, places)
     names = [job.name for job in network.jobs]

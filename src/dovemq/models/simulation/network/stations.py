@@ -22,7 +22,7 @@ from dovemq.models.simulation.sampling import Rows, draw
 from dovemq.models.simulation.streams import uniform
 
 ARRIVALS, PATHS, SERVICES, SIZES, PATIENCE, RETRIES = range(6)
-FIFO, SHARED, PREEMPTIVE = range(3)
+FCFS, SHARED, PREEMPTIVE = range(3)
 ARRIVED, READY, STARTED, ENDED, DONE, LOST, INTERRUPTED = codes(0, 7)
 Ruled: TypeAlias = int | None
 """None where all stations and arrivals are plain: numba then leaves out what only others need."""

@@ -11,7 +11,7 @@ The mean comes from a rate, which is given elsewhere.
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from dovemq.models.distributions import (
     WEIBULL_SHAPE_MAX,
@@ -44,7 +44,8 @@ def _hyper(mean: float, scv: float) -> Distribution:
 
 
 def _stages(mean: float, stages: float) -> Distribution:
-    return Erlang(mean, int(stages) if stages == math.floor(stages) else stages)  # type: ignore[arg-type]  # refused by Erlang
+    whole: Any = int(stages) if math.isfinite(stages) and stages == int(stages) else stages
+    return Erlang(mean, whole)
 
 
 def weibull_of(mean: float, scv: float) -> Weibull:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -113,10 +114,14 @@ def two(rules: TopicRules, before: TopicRules, *tasks: JobTask) -> JobNetwork:
     return JobNetwork(topics, (timed_job("job", ONE, routes),))
 
 
+def rules_of(**fields: Any) -> TopicRules:
+    return TopicRules(**fields)
+
+
 BLOCKING = TopicRules(room=2, full="blocked")
 REFUSED: dict[str, Callable[[], object]] = {
-    "discipline 'lifo' is none of": lambda: two(TopicRules("lifo"), TopicRules()),  # type: ignore[arg-type]
-    "full 'wait' is none of": lambda: two(TopicRules(full="wait"), TopicRules()),  # type: ignore[arg-type]
+    "discipline 'lifo' is none of": lambda: two(rules_of(discipline="lifo"), TopicRules()),
+    "full 'wait' is none of": lambda: two(rules_of(full="wait"), TopicRules()),
     "topic b: room is 0": lambda: two(TopicRules(room=0), TopicRules()),
     "needs a room": lambda: two(TopicRules(full="blocked"), TopicRules()),
     "patience is for fcfs, not for ps": lambda: two(TopicRules("ps", patience=ONE), TopicRules()),

@@ -7,7 +7,7 @@ of state compete. The rest of a batch arrives at the same time, one job after an
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from dovemq.models.simulation.streams import Words, uniform
 
 RENEWAL, STEPS, LINEAR, MODULATED = range(4)
 ONE, FIXED, GEOMETRIC = range(3)
+ARRIVALS: Final = 0
+SIZES: Final = 3
+"""The rows of the streams of a job type that its arrivals use."""
 
 SOURCE = row_type(i8="process place states phase sizes left", f8="peak cycle size")
 """`place` is that of the shape, or of the first value; `left` is the rest of a batch."""
@@ -109,41 +112,29 @@ def _modulated(words: Words, source: Any, tables: Floats, values: Floats, now: f
 
 @part
 def _in_batches(
-    words: Words,
-    sizes: Words,
-    source: Any,
-    tables: Floats,
-    shapes: Rows,
-    values: Floats,
-    now: float,
+    words: Words, source: Any, tables: Floats, shapes: Rows, values: Floats, now: float
 ) -> float:
     if source.left > 0:
         source.left -= 1
         return now
     if source.process == RENEWAL:
-        now += draw(words, shapes, values, source.place)
+        now += draw(words[ARRIVALS], shapes, values, source.place)
     elif source.process == MODULATED:
-        now = _modulated(words, source, tables, values, now)
+        now = _modulated(words[ARRIVALS], source, tables, values, now)
     else:
-        now = _by_clock(words, source, tables, values, now)
+        now = _by_clock(words[ARRIVALS], source, tables, values, now)
     if source.sizes == FIXED:
         source.left = int(source.size) - 1
     elif source.sizes == GEOMETRIC and source.size < 0.0:
-        source.left = int(math.log(uniform(sizes)) * source.size)
+        source.left = int(math.log(uniform(words[SIZES])) * source.size)
     return now
 
 
 @inlined
 def next_arrival(
-    words: Words,
-    sizes: Words,
-    source: Any,
-    tables: Floats,
-    shapes: Rows,
-    values: Floats,
-    now: float,
+    words: Words, source: Any, tables: Floats, shapes: Rows, values: Floats, now: float
 ) -> float:
-    """Returns the time of the next job of a source; `sizes` is the stream of its batches."""
+    """Returns the time of the next job of a source; `words` are all streams of its job type."""
     if source.process == RENEWAL and source.sizes == ONE:
-        return now + draw(words, shapes, values, source.place)
-    return _in_batches(words, sizes, source, tables, shapes, values, now)
+        return now + draw(words[ARRIVALS], shapes, values, source.place)
+    return _in_batches(words, source, tables, shapes, values, now)

@@ -59,7 +59,7 @@ A = TypeVar("A", bound=ReplicationArrays)
 
 
 class Measured(NamedTuple):
-    """What is kept of a replication that has ended."""
+    """The arrays of a replication that are kept when it has ended."""
 
     state: NDArray[Any]
     series: Floats

@@ -7,7 +7,7 @@ station, `agenda.py` the heap.
 
 from typing import Any
 
-from dovemq.models.simulation.arriving import next_arrival
+from dovemq.models.simulation.arriving import ARRIVALS, next_arrival
 from dovemq.models.simulation.compiled import inlined, kernel, part
 from dovemq.models.simulation.histogram import bin_of
 from dovemq.models.simulation.network.agenda import (
@@ -22,7 +22,6 @@ from dovemq.models.simulation.network.agenda import (
 from dovemq.models.simulation.network.state import PURPOSES, NetworkArrays
 from dovemq.models.simulation.network.stations import (
     ANY_BUSY,
-    ARRIVALS,
     ARRIVED,
     ARRIVED_COUNT,
     BLOCKED,
@@ -40,7 +39,6 @@ from dovemq.models.simulation.network.stations import (
     RULED,
     SERVICES,
     SHARED,
-    SIZES,
     SOJOURN,
     STATION_WIDTH,
     WAITING,
@@ -95,9 +93,7 @@ def _schedule_arrival(arrays: NetworkArrays, ruled: Ruled, now: float, kind: int
     if ruled is None:
         time = now + draw(words[ARRIVALS], arrays.shapes, arrays.values, source.place)
     else:
-        time = next_arrival(
-            words[ARRIVALS], words[SIZES], source, arrays.tables, arrays.shapes, arrays.values, now
-        )
+        time = next_arrival(words, source, arrays.tables, arrays.shapes, arrays.values, now)
     schedule(arrays.heap, arrays.state[0], time, -1 - kind)
 
 

@@ -1,4 +1,4 @@
-"""What happens to a task at a station: it enters, waits, starts, is interrupted, or leaves.
+"""The ways of a task at a station: it enters, waits, starts, is interrupted, or leaves.
 
 Tasks in line are lists by level of priority, in which a task knows both neighbours. Tasks that
 share the servers are a skew heap (Sleator and Tarjan 1986) by the progress of the station at which
@@ -21,7 +21,8 @@ from dovemq.models.simulation.replication import NONE, change
 from dovemq.models.simulation.sampling import Rows, draw
 from dovemq.models.simulation.streams import uniform
 
-ARRIVALS, PATHS, SERVICES, SIZES, PATIENCE, RETRIES = range(6)
+PATHS, SERVICES, PATIENCE, RETRIES = 1, 2, 4, 5
+"""The rows of the streams of a job type; `arriving.py` has the others."""
 FCFS, SHARED, PREEMPTIVE = range(3)
 ARRIVED, READY, STARTED, ENDED, DONE, LOST, INTERRUPTED = codes(0, 7)
 Ruled: TypeAlias = int | None

@@ -220,7 +220,8 @@ def _extra(
 def _print(args: argparse.Namespace, rows: Sequence[dict[str, Any]], extra: dict[str, Any]) -> None:
     kept = [{name: row[name] for name in row if name not in _UNPRINTED} for row in rows]
     if args.method != "analytic":
-        print(f"simulated by the {args.method}{_run_text(rows)}\n")
+        name = "Petri net" if args.method == "petri" else args.method
+        print(f"simulated by the {name}{_run_text(rows)}\n")
     if args.sweep is None:
         print_pairs((name, shown(value)) for name, value in kept[0].items())
         for station in rows[0]["unstable"]:

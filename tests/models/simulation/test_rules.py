@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,9 +13,10 @@ from dovemq.models.arrivals import Arrivals, Batches, ModulatedPoisson, RateStep
 from dovemq.models.distributions import Deterministic, Exponential, Gamma
 from dovemq.models.errors import ModelError
 from dovemq.models.jobs import JobNetwork, JobRoute, JobTask, chain, timed_job, timed_topic
-from dovemq.models.simulation import SimulationRun, simulate_network
+from dovemq.models.simulation import SimulationRun, simulate_network, simulate_tandem
 from dovemq.models.simulation.network.state import EVENTS
 from dovemq.models.topic_rules import TopicRules
+from dovemq.models.vma.parameters import PAPER
 
 ONE = Exponential(1.0)
 RUN = SimulationRun(60.0, replications=1, record_rows_max=200_000)
@@ -138,6 +140,10 @@ REFUSED: dict[str, Callable[[], object]] = {
     ),
     "block each other for ever: . → . → .": lambda: two(BLOCKING, BLOCKING, *chain("a", "b", "a")),
     "block each other for ever: b → b": lambda: two(BLOCKING, TopicRules(), *chain("b", "b")),
+    "arrival is RateSteps: .* independent times": lambda: simulate_tandem(
+        replace(PAPER, arrival=RateSteps((30.3,), (1.0,))),  # type: ignore[arg-type]
+        RUN,
+    ),
     "one length for each rate": lambda: RateSteps((1.0,), (1.0, 2.0)),
     "one rate above 0": lambda: RateSteps((0.0,), (1.0,)),
     r"RateSteps.rates\[0\] is -1": lambda: RateSteps((-1.0,), (1.0,)),

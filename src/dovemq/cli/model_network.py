@@ -4,7 +4,7 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import FAILED, OK, Commands, add_command
+from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command
 from dovemq.cli.modelling import (
     APPROXIMATIONS,
     finite,
@@ -15,8 +15,15 @@ from dovemq.cli.modelling import (
     real,
     shown,
 )
-from dovemq.cli.output import print_result, working
-from dovemq.cli.values import existing_file, number
+from dovemq.cli.output import print_result
+from dovemq.cli.simulating import (
+    add_simulation,
+    check_simulation,
+    described,
+    run_of,
+    simulating,
+)
+from dovemq.cli.values import existing_file
 
 if TYPE_CHECKING:
     from dovemq.models.analytic import NetworkMeasures
@@ -41,26 +48,30 @@ def add(commands: Commands) -> None:
     parser.option("--factor", "FACTOR", "factor on every arrival rate", real, 1.0)
     parser.choice("--approximation", APPROXIMATIONS, "formula for GI/G/m topics", APPROXIMATIONS[0])
     parser.choice("--method", ("analytic", "kernel"), "closed form, or simulation", "analytic")
-    text = "length of a simulation, in the unit of the rates"
-    parser.option("--horizon", "TIME", text, real, 10_000.0)
-    parser.option("--seed", "N", "random seed of a simulation", number, 0)
     text = "time per job, for the factor by which load may grow until it is missed"
     parser.option("--target", "SECONDS", text, real)
     parser.switch(
         "--sensitivity", "print the change of the work in progress by each rate and consumer"
     )
+    add_simulation(parser)
 
 
 def _run(args: argparse.Namespace) -> int:
+    check_simulation(args, args.method == "kernel")
     with modelling():
         from dovemq.models.analytic import network_measures
         from dovemq.models.planning import read_spec
+        from dovemq.models.simulated_specs import read_simulated
 
-        spec = read_spec(read_toml(args.file))
-        network = spec.problem.network
+        content = read_toml(args.file)
         if args.method == "kernel":
-            report = _simulated(args, spec)
+            spec, simulated = read_simulated(content)
+            report = _simulated(args, simulated, spec.unit_seconds)
         else:
+            if "simulation" in content:
+                raise WrongUse("the table [simulation] of the file is for --method kernel")
+            spec = read_spec(content)
+            network = spec.problem.network
             found = network_measures(network, factor=args.factor, approximation=args.approximation)
             report = report_of(network, found, spec.unit_seconds)
         report |= _extra(args, spec)
@@ -68,16 +79,16 @@ def _run(args: argparse.Namespace) -> int:
     return print_result(args, report, lambda: print_report(report), code)
 
 
-def _simulated(args: argparse.Namespace, spec: "PlanSpec") -> dict[str, Any]:
+def _simulated(
+    args: argparse.Namespace, network: "JobNetwork", unit_seconds: float
+) -> dict[str, Any]:
     """Simulates every figure of the report; the warm-up is found by pilot runs."""
-    from dovemq.models.simulation import SimulationRun, simulate_network
-    from dovemq.models.simulation.lengths import relaxation_of, too_short
+    from dovemq.models.simulation import simulate_network
+    from dovemq.models.simulation.lengths import run_for_network
 
-    network, unit = spec.problem.network.at_load(args.factor), spec.unit_seconds
-    run = SimulationRun(args.horizon, warm_up="auto", seed=args.seed)
-    found = working(lambda: "simulating", lambda: simulate_network(network, run))
-    warning = too_short(args.horizon, relaxation_of(network))
-    warnings = [text for text in (found.steadiness, warning) if text is not None]
+    network, unit = network.at_load(args.factor), unit_seconds
+    run = run_of(args, run_for_network(network.simulated(), args.replications))
+    found = simulating(lambda: "", lambda report: simulate_network(network, run, report))
     rate = sum(each.mean for each in found.throughput_of.values())
     jobs = [
         {
@@ -86,18 +97,35 @@ def _simulated(args: argparse.Namespace, spec: "PlanSpec") -> dict[str, Any]:
             "low_s": each.low * unit,
             "high_s": each.high * unit,
             "p95_s": found.quantile(_LEVEL, name).mean * unit,
+            "lost_share": found.lost_of[name].mean,
         }
         for name, each in found.sojourn_of.items()
     ]
     return {
         "method": "kernel",
         "stable": not found.unstable,
-        "note": "; ".join(warnings) or None,
+        "note": "; ".join(_warnings(network, found)) or None,
+        "run": described(run, found.sojourn.samples, found.warm_up),
         "work_in_progress": found.in_stations.mean,
         "time_per_job_s": found.in_system.mean / rate * unit if rate else math.nan,
         "topics": [_simulated_topic(network, found, topic, unit) for topic in network.topics],
         "jobs": jobs,
     }
+
+
+def _warnings(network: "JobNetwork", found: "NetworkResult") -> list[str]:
+    from dovemq.models.named_times import heavy_tail
+    from dovemq.models.simulation.lengths import NO_STEADY_STATE, relaxation_of, too_short
+
+    if found.unstable:
+        return [NO_STEADY_STATE]
+    tails = [
+        heavy_tail(topic.service_time, f"service times of topic {topic.name}")
+        for topic in network.topics
+    ]
+    short = too_short(found.run.horizon, relaxation_of(network))
+    texts = (found.steadiness, short, found.imprecision, *tails)
+    return [text for text in texts if text is not None]
 
 
 def _simulated_topic(
@@ -106,7 +134,7 @@ def _simulated_topic(
     station = found.stations[topic.name]
     number = station.waiting.mean + topic.consumers * station.busy.mean
     rate = station.throughput.mean
-    return {
+    figures = {
         "topic": topic.name,
         "consumers": topic.consumers,
         "load": network.loads()[topic.name] * topic.consumers,
@@ -115,6 +143,10 @@ def _simulated_topic(
         "work_in_progress": number,
         "time_s": number / rate * unit_seconds if rate else math.nan,
     }
+    if not topic.rules.plain:
+        names = ("blocked", "orbit", "refused", "abandoned")
+        figures |= {name: getattr(station, name).mean for name in names}
+    return figures
 
 
 def report_of(
@@ -159,9 +191,16 @@ def report_of(
 
 def print_report(report: dict[str, Any]) -> None:
     if report["method"] == "kernel":
-        print("all figures but headroom and sensitivity are simulated\n")
+        run = report["run"]
+        print(
+            f"simulated by the kernel: {run['replications']} runs of {run['horizon']:g} after a "
+            f"warm-up of {run['warm_up']:g} units of the rates, intervals at "
+            f"{run['confidence']:g}; headroom and sensitivity are analytic\n"
+        )
     for name in ("topics", "jobs"):
-        print_rows([head for head in report[name][0] if head != "stable"], report[name])
+        rows = report[name]
+        heads = dict.fromkeys(head for row in rows for head in row if head != "stable")
+        print_rows(list(heads), [dict.fromkeys(heads) | row for row in rows])
         print()
     for name in ("work_in_progress", "time_per_job_s"):
         print(f"{name}  {shown(report[name])}")
@@ -177,10 +216,15 @@ def _extra(args: argparse.Namespace, spec: "PlanSpec") -> dict[str, Any]:
     extra: dict[str, Any] = {}
     if args.target is not None:
         room = network_headroom(network, args.target / spec.unit_seconds)
-        extra["headroom"] = {"met": bool(room.met), "factor": finite(float(room.factor))}
+        extra["headroom"] = {
+            "method": "analytic",
+            "met": bool(room.met),
+            "factor": finite(float(room.factor)),
+        }
     if args.sensitivity:
         slopes = network_sensitivity(network)
         extra["sensitivity"] = {
+            "method": "analytic",
             **_named("arrival_rate of job", network.jobs, slopes.per_arrival_rate),
             **_named("service_rate of topic", network.topics, slopes.per_service_rate),
             **_named("one consumer more at topic", network.topics, slopes.per_consumer),

@@ -26,6 +26,12 @@ from dovemq.cli.modelling import (
 )
 from dovemq.cli.output import print_pairs, print_result
 from dovemq.cli.queue_models import DISCIPLINES, NAMES, SWEPT, quantiles_of, rows_of, solved, tailed
+from dovemq.cli.queue_simulation import (
+    add_queue_simulation,
+    check_simulated_alone,
+    run_queue_simulation,
+)
+from dovemq.cli.simulating import check_simulation
 
 _UNITS: Final = {"time": "as the rates", "waiting": "in the line", "number": "with those served"}
 _PLOTTED: Final = ("sojourn_time", "number", "utilisation")
@@ -64,9 +70,14 @@ def add(commands: Commands) -> None:
     add("--topic", "NAME", text)
     add_sweep(parser, "servers=3:8")
     add_source(parser)
+    add_queue_simulation(parser)
 
 
 def _run(args: argparse.Namespace) -> int:
+    check_simulation(args, args.method == "kernel")
+    if args.method == "kernel":
+        return run_queue_simulation(args, lambda: _given(args))
+    check_simulated_alone(args)
     check_sweep(args, ("tail", "target", "sensitivity"))
     with modelling():
         found = _given(args)
@@ -164,6 +175,8 @@ def _known_of_markov(args: argparse.Namespace, station: Any) -> dict[str, Any]:
 
 def _print(model: str, rows: Sequence[dict[str, Any]], extra: dict[str, Any]) -> None:
     print(model)
+    if "abandonment_probability" in rows[0]:
+        print("times are those of all customers, also of those that give up")
     if len(rows) == 1:
         print_pairs((name, shown(value)) for name, value in rows[0].items())
     else:

@@ -1,9 +1,7 @@
 """`dovemq model vma`: a queue service with sender, broker, receiver and retransmission."""
 
 import argparse
-import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command
@@ -11,7 +9,6 @@ from dovemq.cli.modelling import (
     add_source,
     add_sweep,
     check_sweep,
-    flags_of,
     floats_of,
     given,
     headroom_pairs,
@@ -26,8 +23,15 @@ from dovemq.cli.modelling import (
     shown,
 )
 from dovemq.cli.modelling import number as as_number
-from dovemq.cli.output import fields, print_pairs, print_result, working
-from dovemq.cli.values import count, number
+from dovemq.cli.output import fields, print_pairs, print_result
+from dovemq.cli.simulating import (
+    Report,
+    add_simulation,
+    check_simulation,
+    described,
+    run_of,
+    simulating,
+)
 
 if TYPE_CHECKING:
     from dovemq.models.analytic import VmaMeasures
@@ -45,7 +49,7 @@ _STATIONS: Final = (*_BOTH["service_rate"], *_BOTH["threads"])
 _SWEPT: Final = ("arrival_rate", *_BOTH, *_STATIONS, *_NUMBERS[:-1])
 _PARAMETERS: Final = ("arrival_rate", *_STATIONS, "order", "failure", *_NUMBERS)
 _UNITS: Final = {"time": "s", "rate": "1/s"}
-_UNPRINTED: Final = ("parameters", "unstable", "warnings")
+_UNPRINTED: Final = ("parameters", "unstable", "warnings", "run")
 _LEVELS: Final = (0.95,)
 """The quantiles of the delivery time that are reported if none are asked for."""
 _COLUMNS: Final[Mapping[str, str]] = {
@@ -83,19 +87,14 @@ def add(commands: Commands) -> None:
     add("--quantile", "P,…", text, reals)
     add("--target", "SECONDS", "mean that the largest arrival rate meets", real)
     parser.switch("--sensitivity", "print the change of the mean by each parameter")
-    group = parser.group("simulation", "Options of the methods that simulate.")
-    group.option("--replications", "N", "runs", count, 20)
-    text = "seconds of a run after the warm-up (default: long enough for the load; petri: 100)"
-    group.option("--horizon", "S", text, real)
-    text = "seconds left out of every figure (default: found by pilot runs; petri: 0)"
-    group.option("--warm-up", "S", text, real)
-    group.option("--seed", "N", "random seed", number, 0)
+    add_simulation(parser)
     add_sweep(parser, "threads=4:10")
     add_source(parser)
 
 
 def _run(args: argparse.Namespace) -> int:
     check_sweep(args, ("target", "sensitivity"))
+    check_simulation(args, args.method != "analytic")
     if args.as_printed and args.method != "analytic":
         raise WrongUse("--as-printed is for --method analytic")
     with modelling():
@@ -146,33 +145,23 @@ def _parameters(found: Mapping[str, Any], swept: set[str]) -> dict[str, Any]:
 def _answered(
     args: argparse.Namespace, configurations: Sequence["VmaParameters"]
 ) -> list["VmaAnswer"]:
-    from dovemq.models.simulation import SimulationRun
-    from dovemq.models.vma.methods import HORIZON_MIN, by_formula, run_for
+    from dovemq.models.simulation.lengths import ARRIVALS_MAX
     from dovemq.models.vma.methods import METHODS as BY_NAME
+    from dovemq.models.vma.methods import PETRI_ARRIVALS_MAX, by_formula, run_for
 
-    def run_of(parameters: "VmaParameters") -> SimulationRun:
-        if args.method != "kernel":
-            horizon, warm_up = args.horizon, args.warm_up or 0.0
-            horizon = HORIZON_MIN if horizon is None else horizon
-            return SimulationRun(horizon, warm_up, args.replications, args.seed)
-        chosen = run_for(parameters, args.replications, args.seed)
-        given = flags_of(args, ("horizon", "warm_up"))
-        return replace(chosen, **given)
-
+    most = PETRI_ARRIVALS_MAX if args.method == "petri" else ARRIVALS_MAX
     answers: list[VmaAnswer] = []
-    stopped = threading.Event()
 
-    def work() -> None:
+    def work(report: Report) -> None:
         for parameters in configurations:
-            if stopped.is_set():
-                return
-            if args.as_printed:
-                answers.append(by_formula(parameters, as_printed=True))
+            if args.method == "analytic":
+                answers.append(by_formula(parameters, as_printed=args.as_printed))
             else:
-                answers.append(BY_NAME[args.method](parameters, run_of(parameters)))
+                run = run_of(args, run_for(parameters, args.replications, most))
+                answers.append(BY_NAME[args.method](parameters, run, report))
 
-    text = f"of {len(configurations)} configurations"
-    working(lambda: f"{len(answers)} {text}", work, stopped.set)
+    text = f" of {len(configurations)} configurations, " if len(configurations) > 1 else ""
+    simulating(lambda: f"{len(answers)}{text}" if text else "", work)
     return answers
 
 
@@ -191,6 +180,9 @@ def _row(
     if answer.closed_form is not None:
         row |= _parts(answer.closed_form)
     row |= _quantiles(args, answer)
+    if answer.run is not None:
+        done = answer.measures["delivery_time"].samples
+        row["run"] = described(answer.run, done, float(answer.run.warm_up))
     row["warnings"] = list(answer.warnings)
     return row
 
@@ -227,15 +219,22 @@ def _extra(
 
     found: dict[str, Any] = {}
     if args.target is not None:
+        # Headroom and sensitivity are of the closed form, also beside a simulation.
         room = vma_headroom(parameters, args.target, known)
-        found["headroom"] = {"target_s": args.target, **headroom_pairs(room)}
+        found["headroom"] = {"method": "analytic", "target_s": args.target, **headroom_pairs(room)}
     if args.sensitivity:
-        found["sensitivity_s"] = floats_of(vma_sensitivity(parameters, known))
+        found["sensitivity_s"] = {
+            "method": "analytic",
+            **floats_of(vma_sensitivity(parameters, known)),
+        }
     return found
 
 
 def _print(args: argparse.Namespace, rows: Sequence[dict[str, Any]], extra: dict[str, Any]) -> None:
     kept = [{name: row[name] for name in row if name not in _UNPRINTED} for row in rows]
+    if args.method != "analytic":
+        name = "Petri net" if args.method == "petri" else args.method
+        print(f"simulated by the {name}{_run_text(rows)}\n")
     if args.sweep is None:
         print_pairs((name, shown(value)) for name, value in kept[0].items())
         for station in rows[0]["unstable"]:
@@ -251,3 +250,13 @@ def _print(args: argparse.Namespace, rows: Sequence[dict[str, Any]], extra: dict
         if warned:
             print(f"warning: --json says why the figures of {', '.join(warned)} may be wrong")
     print_parts(extra)
+
+
+def _run_text(rows: Sequence[dict[str, Any]]) -> str:
+    if len(rows) > 1:
+        return ""
+    run = rows[0]["run"]
+    return (
+        f": {run['replications']} runs of {run['horizon']:g} s after a warm-up of "
+        f"{run['warm_up']:g} s, intervals at {run['confidence']:g}"
+    )

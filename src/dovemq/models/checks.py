@@ -44,6 +44,11 @@ def whole(value: ArrayLike, name: str, least: int, most: int) -> Floats:
     )
 
 
+def between(value: ArrayLike, name: str, least: float, most: float) -> Floats:
+    needed = f"a number from {least:g} to {most:g}"
+    return _checked(name, value, lambda found: (found >= least) & (found <= most), needed)
+
+
 def servers(value: ArrayLike, name: str = "servers") -> Floats:
     return whole(value, name, 1, SERVERS_MAX)
 

@@ -17,6 +17,10 @@ from dovemq.models.errors import ModelParameterInvalid
 STAGES_MAX: Final = 1_000_000
 SCV_MIN: Final = 1e-9
 """Times that vary less are taken as constant."""
+WEIBULL_SHAPE_MIN: Final = 0.1
+"""A smaller shape has an scv above 180,000, which no run can estimate."""
+WEIBULL_SHAPE_MAX: Final = 1_000.0
+PARETO_SHAPE_MAX: Final = 1e6
 
 Complex: TypeAlias = NDArray[np.complex128]
 
@@ -113,8 +117,84 @@ class Empirical:
         return math.fsum((value - mean) ** 2 for value in self.values) / len(self.values) / mean**2
 
 
+@dataclass(frozen=True, slots=True)
+class LogNormal:
+    """A time whose logarithm is normal."""
+
+    mean: float
+    scv: float
+
+    def __post_init__(self) -> None:
+        checks.positive(self.mean, "LogNormal.mean")
+        checks.positive(self.scv, "LogNormal.scv")
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of the logarithm."""
+        return math.sqrt(math.log1p(self.scv))
+
+    @property
+    def median(self) -> float:
+        return self.mean / math.sqrt(1.0 + self.scv)
+
+
+@dataclass(frozen=True, slots=True)
+class Weibull:
+    """A time with P(S > t) = exp(−(t/scale)^shape); a shape of 1 is exponential."""
+
+    mean: float
+    shape: float
+
+    def __post_init__(self) -> None:
+        checks.positive(self.mean, "Weibull.mean")
+        checks.between(self.shape, "Weibull.shape", WEIBULL_SHAPE_MIN, WEIBULL_SHAPE_MAX)
+
+    @property
+    def scale(self) -> float:
+        return self.mean / math.gamma(1.0 + 1.0 / self.shape)
+
+    @property
+    def scv(self) -> float:
+        logs = math.lgamma(1.0 + 2.0 / self.shape) - 2.0 * math.lgamma(1.0 + 1.0 / self.shape)
+        return math.expm1(logs)
+
+
+@dataclass(frozen=True, slots=True)
+class Pareto:
+    """A time with P(S > t) = (least/t)^shape from `least` on.
+
+    A shape of 2 or less is refused: its variance is infinite, and so is the mean wait of a queue
+    with such services. Up to 3 the third moment is infinite, and with it the variance of the wait.
+    """
+
+    mean: float
+    shape: float
+
+    def __post_init__(self) -> None:
+        checks.positive(self.mean, "Pareto.mean")
+        needed = f"a number above 2, at most {PARETO_SHAPE_MAX:g}, so that the variance is finite,"
+        if not 2.0 < float(checks.positive(self.shape, "Pareto.shape")) <= PARETO_SHAPE_MAX:
+            raise ModelParameterInvalid("Pareto.shape", f"{self.shape:g}", needed)
+
+    @property
+    def least(self) -> float:
+        return self.mean * (self.shape - 1.0) / self.shape
+
+    @property
+    def scv(self) -> float:
+        return 1.0 / (self.shape * (self.shape - 2.0))
+
+
 Distribution: TypeAlias = (
-    Exponential | Deterministic | Erlang | Gamma | HyperExponential | Empirical
+    Exponential
+    | Deterministic
+    | Erlang
+    | Gamma
+    | HyperExponential
+    | LogNormal
+    | Weibull
+    | Pareto
+    | Empirical
 )
 
 
@@ -137,8 +217,21 @@ def by_moments(mean: float, scv: float) -> Distribution:
 
 
 def moments(times: Distribution) -> tuple[float, float, float]:
-    """Returns E[S], E[S²] and E[S³]."""
+    """Returns E[S], E[S²] and E[S³]; the last is infinite for a Pareto shape of 3 or less."""
     match times:
+        case LogNormal(mean, scv):
+            return mean, mean**2 * (1.0 + scv), mean**3 * (1.0 + scv) ** 3
+        case Weibull(shape=shape):
+            first, second, third = (
+                times.scale**power * math.gamma(1.0 + power / shape) for power in (1, 2, 3)
+            )
+            return first, second, third
+        case Pareto(shape=shape):
+            first, second, third = (
+                shape * times.least**power / (shape - power) if shape > power else math.inf
+                for power in (1, 2, 3)
+            )
+            return first, second, third
         case HyperExponential(shares, means):
             first, second, third = (
                 math.factorial(power)
@@ -157,8 +250,11 @@ def moments(times: Distribution) -> tuple[float, float, float]:
 
 
 def transform(times: Distribution, s: Complex) -> Complex:
-    """Returns the Laplace–Stieltjes transform E[exp(−sS)]."""
+    """Returns the Laplace–Stieltjes transform E[exp(−sS)], where it has a closed form."""
     match times:
+        case LogNormal() | Weibull() | Pareto():
+            name = type(times).__name__
+            raise ModelParameterInvalid("service", name, "a distribution with a known transform")
         case Deterministic(mean):
             return np.asarray(np.exp(-mean * s))
         case HyperExponential(shares, means):

@@ -6,20 +6,24 @@ split and join, and may visit a topic again. A job takes one of its routes by th
 done with its last task.
 
 Rates and scvs (squared coefficients of variation) describe the times; every method uses them. A
-simulation also knows more: an exact distribution where one is given, a service time of a single
-task, and priorities. At a topic, tasks of the smallest priority number go first, equal ones in the
-order in which they became ready; no task interrupts another.
+simulation also knows more: an exact distribution where one is given, arrivals that vary in time, a
+service time of a single task, priorities, and rules of topics. At a topic, tasks of the smallest
+priority number go first, equal ones in the order in which they became ready; no task interrupts
+another unless the rules of the topic allow it.
 """
 
+import graphlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from dovemq.models import checks
+from dovemq.models.arrivals import Arrivals, at_rate
 from dovemq.models.distributions import Distribution, by_moments
 from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid
 from dovemq.models.stability import is_stable
+from dovemq.models.topic_rules import PLAIN, TopicRules
 
 TOPICS_MAX: Final = 10_000
 JOBS_MAX: Final = 10_000
@@ -29,22 +33,28 @@ PRIORITY_MAX: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """`service_rate` is the rate of one consumer, `service` the distribution of its times."""
+    """`service_rate` is the rate of one consumer, `service` the distribution of its times.
+
+    Only simulations know other `rules` than first come, first served in unlimited room.
+    """
 
     name: str
     service_rate: float
     service_scv: float = 1.0
     consumers: int = 1
     service: Distribution | None = None
+    rules: TopicRules = PLAIN
 
     @property
     def service_time(self) -> Distribution:
         return self.service or by_moments(1.0 / self.service_rate, self.service_scv)
 
 
-def timed_topic(name: str, service: Distribution, consumers: int = 1) -> Topic:
+def timed_topic(
+    name: str, service: Distribution, consumers: int = 1, rules: TopicRules = PLAIN
+) -> Topic:
     """A topic whose service times have this distribution."""
-    return Topic(name, rate_of(service), service.scv, consumers, service)
+    return Topic(name, rate_of(service), service.scv, consumers, service, rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +79,21 @@ class JobRoute:
 
 @dataclass(frozen=True, slots=True)
 class JobType:
-    """`arrival` is the distribution of the time between two jobs of the type."""
+    """`arrival` is the distribution of the time between two jobs of the type, or a process."""
 
     name: str
     arrival_rate: float
     routes: tuple[JobRoute, ...]
     arrival_scv: float = 1.0
-    arrival: Distribution | None = None
+    arrival: Arrivals | None = None
 
     @property
-    def arrival_time(self) -> Distribution:
+    def arrival_time(self) -> Arrivals:
         return self.arrival or by_moments(1.0 / self.arrival_rate, self.arrival_scv)
 
 
-def timed_job(name: str, arrival: Distribution, *routes: JobRoute) -> JobType:
-    """A job type whose times between arrivals have this distribution."""
+def timed_job(name: str, arrival: Arrivals, *routes: JobRoute) -> JobType:
+    """A job type whose times between arrivals have this distribution, or follow this process."""
     return JobType(name, rate_of(arrival), routes, arrival.scv, arrival)
 
 
@@ -101,6 +111,7 @@ class JobNetwork:
             _check_topic(topic)
         for job in self.jobs:
             _check_job(job, self.places)
+        _check_blocking(self)
 
     @property
     def places(self) -> Mapping[str, int]:
@@ -116,7 +127,14 @@ class JobNetwork:
 
     def at_load(self, factor: float) -> "JobNetwork":
         """The same network with every arrival rate multiplied by the factor."""
-        jobs = (replace(job, arrival_rate=factor * job.arrival_rate) for job in self.jobs)
+        jobs = (
+            replace(
+                job,
+                arrival_rate=factor * job.arrival_rate,
+                arrival=None if job.arrival is None else at_rate(job.arrival, factor),
+            )
+            for job in self.jobs
+        )
         return replace(self, jobs=tuple(jobs))
 
     def simulated(self) -> "JobNetwork":
@@ -144,15 +162,17 @@ class JobNetwork:
 
     @property
     def unstable(self) -> tuple[str, ...]:
-        """The topics with at least as much work as their consumers can do."""
-        return tuple(name for name, load in self.loads().items() if not is_stable(load))
+        """The topics with at least as much work as their consumers can do, where none is shed."""
+        sheds = {topic.name for topic in self.topics if topic.rules.sheds}
+        loads = self.loads().items()
+        return tuple(name for name, load in loads if name not in sheds and not is_stable(load))
 
 
-def rate_of(times: Distribution) -> float:
+def rate_of(times: Arrivals) -> float:
     return 1.0 / times.mean if times.mean else math.inf
 
 
-def check_rate(rate: float, times: Distribution | None, name: str) -> None:
+def check_rate(rate: float, times: Arrivals | None, name: str) -> None:
     """Checks a rate; where a distribution is given as well, its mean must agree."""
     if times is None:
         checks.positive(rate, name)
@@ -195,6 +215,7 @@ def _check_topic(topic: Topic) -> None:
     check_rate(topic.service_rate, topic.service, f"{place}: service_rate")
     checks.not_negative(topic.service_scv, f"{place}: service_scv")
     checks.servers(topic.consumers, f"{place}: consumers")
+    topic.rules.check(place, topic.consumers)
 
 
 def _check_job(job: JobType, topics: Mapping[str, int]) -> None:
@@ -223,3 +244,39 @@ def _check_tasks(tasks: Sequence[JobTask], topics: Mapping[str, int], place: str
             raise ModelSpecInvalid(where, f"comes after {min(absent)!r}, which is no task")
     for _ in in_order(tasks, place):
         pass
+
+
+def _check_blocking(network: JobNetwork) -> None:
+    """Refuses forks, joins and circles of tasks that may be blocked."""
+    topics = {topic.name: topic for topic in network.topics}
+    before: dict[str, set[str]] = {name: set() for name in topics}
+    for job in network.jobs:
+        for route in job.routes:
+            tasks = {task.name: task for task in route.tasks}
+            for task in route.tasks:
+                if task.after and topics[task.topic].rules.blocks:
+                    place = f"job {job.name}, task {task.name}"
+                    before[task.topic].add(_blocked_topic(tasks, task, topics, place))
+    try:
+        graphlib.TopologicalSorter(before).prepare()
+    except graphlib.CycleError as error:
+        names = " → ".join(reversed(error.args[1]))
+        raise ModelSpecInvalid(
+            "topics", f"tasks could block each other for ever: {names}"
+        ) from None
+
+
+def _blocked_topic(
+    tasks: Mapping[str, JobTask], task: JobTask, topics: Mapping[str, Topic], place: str
+) -> str:
+    """Returns the topic whose consumers are blocked while the topic of the task is full."""
+    name = task.after[0]
+    followers = [each.name for each in tasks.values() if name in each.after]
+    if len(set(task.after)) > 1 or len(followers) > 1:
+        reason = f"topic {task.topic} blocks, which is for tasks in a row, without fork or join"
+        raise ModelSpecInvalid(place, reason)
+    blocked = topics[tasks[name].topic]
+    if blocked.rules.discipline != "fcfs":
+        reason = f"the consumers of {blocked.name} cannot be blocked: its discipline is not fcfs"
+        raise ModelSpecInvalid(place, reason)
+    return blocked.name

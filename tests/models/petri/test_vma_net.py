@@ -13,6 +13,9 @@ from dovemq.models.distributions import (
     Exponential,
     Gamma,
     HyperExponential,
+    LogNormal,
+    Pareto,
+    Weibull,
 )
 from dovemq.models.petri import Collector, Laboratory, NetInvalid, Simulation, checked
 from dovemq.models.petri.vma import VmaFigures, simulate_vma, vma_monitors, vma_net
@@ -168,6 +171,9 @@ def test_urgent_class_waits_less_by_cobham() -> None:
         Erlang(0.1, 3),
         Gamma(0.1, 1 / 0.7),
         HyperExponential((0.4, 0.6), (0.125, 1 / 12)),
+        LogNormal(0.1, 0.8),
+        Weibull(0.1, 1.5),
+        Pareto(0.1, 4.0),
         Deterministic(0.1),
         Empirical((0.05, 0.1, 0.15)),
     ],

@@ -10,6 +10,9 @@ from dovemq.models.distributions import (
     Exponential,
     Gamma,
     HyperExponential,
+    LogNormal,
+    Pareto,
+    Weibull,
     by_moments,
 )
 from dovemq.models.jobs import JobNetwork, JobRoute, JobTask, chain, timed_job, timed_topic
@@ -46,6 +49,9 @@ def test_single_station_is_an_mmc_queue(rate: float, servers: int) -> None:
         Erlang(0.7, 40),
         Gamma(0.7, 0.5),
         HyperExponential((0.25, 0.75), (1.6, 0.4)),
+        LogNormal(0.7, 1.5),
+        Weibull(0.7, 0.8),
+        Pareto(0.7, 4.0),
         Empirical((0.1, 0.2, 0.9, 1.2)),
     ],
     ids=repr,

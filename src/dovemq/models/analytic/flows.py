@@ -20,9 +20,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dovemq.models.arrivals import Batches, ModulatedPoisson, RateSteps
 from dovemq.models.checks import Floats
 from dovemq.models.errors import ModelSpecInvalid
 from dovemq.models.jobs import JobNetwork, JobRoute, in_order
+from dovemq.models.topic_rules import PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,13 @@ def flows(network: JobNetwork) -> Flows:
 
 def _check_plain(network: JobNetwork) -> None:
     """Refuses what the decomposition cannot express and only a simulation knows."""
+    for topic in network.topics:
+        if topic.rules != PLAIN:
+            raise ModelSpecInvalid(f"topic {topic.name}", "rules of its own need a simulation")
     for job in network.jobs:
+        if isinstance(job.arrival, RateSteps | ModulatedPoisson | Batches):
+            found = "arrivals that vary in time or come in batches need a simulation"
+            raise ModelSpecInvalid(f"job {job.name}", found)
         for task in (task for route in job.routes for task in route.tasks):
             if task.service is not None or task.priority:
                 place = f"job {job.name}, task {task.name}"

@@ -117,11 +117,15 @@ CHANCE: Final[Mapping[str, Function]] = {
     "exponential": Function(takes(Real(), gives=Real()), chance=True),
     "gamma": Function(takes(Real(), Real(), gives=Real()), chance=True),
     "hyperexponential": Function(takes(NUMBERS, NUMBERS, gives=Real()), chance=True),
+    "lognormal": Function(takes(Real(), Real(), gives=Real()), chance=True),
+    "pareto": Function(takes(Real(), Real(), gives=Real()), chance=True),
     "pick": Function(_drawn, chance=True),
     "uniform": Function(takes(Real(), Real(), gives=Real()), chance=True),
+    "weibull": Function(takes(Real(), Real(), gives=Real()), chance=True),
 }
-"""`erlang(k, rate)`, `gamma(shape, rate)`, `hyperexponential(shares, rates)`; `pick` draws one
-element of a list, `discrete(a, b)` a whole number of a to b."""
+"""`erlang(k, rate)`, `gamma(shape, rate)`, `hyperexponential(shares, rates)`, `lognormal(median,
+spread)` with the standard deviation of the logarithm, `weibull(shape, scale)`, `pareto(shape,
+least)`; `pick` draws one element of a list, `discrete(a, b)` a whole number of a to b."""
 FUNCTIONS: Final = {**PURE, **CHANCE}
 BAG_WORDS: Final = frozenset(("tokens", "times", "all_of"))
 """The words for multisets, allowed only on arcs and in initial markings."""
@@ -153,6 +157,21 @@ def chance_calls(rng: random.Random) -> dict[str, Callable[..., Any]]:
             raise ValueError("hyperexponential needs a share for each rate, 1 in all")
         return exponential(rng.choices(rates, shares)[0])
 
+    def lognormal(median: float, spread: float) -> float:
+        if not (median > 0 and spread >= 0):
+            raise ValueError(f"lognormal needs a median above 0, not {median}, {spread}")
+        return median * math.exp(spread * rng.gauss(0.0, 1.0))
+
+    def weibull(shape: float, scale: float) -> float:
+        if not (shape > 0 and scale > 0):
+            raise ValueError(f"weibull needs shape and scale above 0, not {shape} and {scale}")
+        return float(scale * exponential(1.0) ** (1.0 / shape))
+
+    def pareto(shape: float, least: float) -> float:
+        if not (shape > 1 and least > 0):
+            raise ValueError(f"pareto needs a shape above 1 and a least time, not {shape}, {least}")
+        return least * math.exp(exponential(shape))
+
     def uniform(least: float, most: float) -> float:
         return least + (most - least) * draw()
 
@@ -168,6 +187,9 @@ def chance_calls(rng: random.Random) -> dict[str, Callable[..., Any]]:
         "exponential": exponential,
         "gamma": gamma,
         "hyperexponential": hyperexponential,
+        "lognormal": lognormal,
+        "pareto": pareto,
         "pick": rng.choice,
         "uniform": uniform,
+        "weibull": weibull,
     }

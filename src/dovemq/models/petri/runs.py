@@ -1,7 +1,8 @@
 """Runs with monitors, one or many, and their report.
 
 The seed of a replication is made of the common seed and its number. A report can therefore be
-repeated, and each of its runs can be repeated alone. Results never decide how long a run lasts.
+repeated, and each of its runs can be repeated alone. Results never decide how long a run lasts, but
+they may decide how many runs there are.
 """
 
 from collections.abc import Callable, Sequence
@@ -124,18 +125,27 @@ class Laboratory:
         seed: int = 0,
         confidence: float = CONFIDENCE,
         progress: Callable[[int], None] | None = None,
+        enough: Callable[[NetReport], bool] | None = None,
+        replications_max: int | None = None,
     ) -> NetReport:
+        """Runs `replications` times, and as often again until it is `enough`.
+
+        There are at most `replications_max` runs, which without `enough` is not used.
+        """
         if replications < 1:
             raise ModelParameterInvalid("replications", replications, "a number of at least 1")
         if not 0 < confidence < 1:
             raise ModelParameterInvalid("confidence", confidence, "a number between 0 and 1")
         if not 0 <= warmup < until:
             raise ModelParameterInvalid("warmup", warmup, f"a time from 0 to less than {until}")
-        runs = []
-        for number in range(replications):
-            if self._stopped:
-                break
+        most = replications if enough is None else replications_max or replications
+        runs: list[Replication] = []
+        while len(runs) < most and not self._stopped:
+            number = len(runs)
             runs.append(self.run(f"{seed}/{number}", until=until, steps=steps, warmup=warmup))
             if progress is not None:
                 progress(number + 1)
+            report = NetReport(self.net.name, confidence, tuple(runs))
+            if enough is not None and len(runs) % replications == 0 and enough(report):
+                break
         return NetReport(self.net.name, confidence, tuple(runs))

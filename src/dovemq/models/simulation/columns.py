@@ -47,6 +47,11 @@ class SimulationResult:
     record: Rows = field(repr=False)
 
     @property
+    def imprecision(self) -> str | None:
+        """A warning if the run ended at its bound before it was as precise as asked for."""
+        return self.run.imprecision(self.sojourn)
+
+    @property
     def steadiness(self) -> str | None:
         """A warning if the number in the system still grew; None if it had settled."""
         growth = TREND_MAX * self.in_system.mean

@@ -7,13 +7,20 @@ which is the longer the nearer the load is to 1; times that vary more lengthen i
 import math
 from typing import Final
 
+from dovemq.models.arrivals import cycle_of
 from dovemq.models.jobs import JobNetwork
+from dovemq.models.simulation.runs import SimulationRun
 from dovemq.models.stability import is_stable
 
 RELAXATIONS: Final = 50.0
 """The relaxation times in the length of a run that is chosen for the load."""
 RELAXATIONS_MIN: Final = 10.0
 """A shorter run, in relaxation times, gets a warning."""
+ARRIVALS_MAX: Final = 2e7
+"""The most arrivals of all replications of a run whose length is chosen for the load."""
+JOBS_MIN: Final = 5_000.0
+"""The least arrivals of a replication of such a run."""
+NO_STEADY_STATE: Final = "no steady state can be reached: the figures grow with the horizon"
 
 
 def relaxation_time(
@@ -27,10 +34,14 @@ def relaxation_time(
 
 
 def relaxation_of(network: JobNetwork) -> float:
-    """Returns the longest relaxation time of the topics of a network."""
+    """Returns the longest relaxation time of the topics of a network, or of a cycle of arrivals.
+
+    A topic that sheds work forgets sooner than one that does all of it,
+    so it is not counted.
+    """
     loads = network.loads()
     scvs = [job.arrival_scv for job in network.jobs]
-    return max(
+    topics = (
         relaxation_time(
             loads[topic.name],
             topic.consumers,
@@ -38,7 +49,22 @@ def relaxation_of(network: JobNetwork) -> float:
             0.5 * (max(scvs, default=1.0) + topic.service_scv),
         )
         for topic in network.topics
+        if not topic.rules.sheds
     )
+    return max((*topics, *(cycle_of(job.arrival) for job in network.jobs)), default=0.0)
+
+
+def run_for_network(network: JobNetwork, replications: int) -> SimulationRun:
+    """Returns a run that is long enough for the load, with a warm-up found by pilot runs.
+
+    It lasts whole cycles where a rate follows the clock.
+    """
+    rate, cycle = network.job_rate, max(cycle_of(job.arrival) for job in network.jobs)
+    most = ARRIVALS_MAX / replications / rate
+    horizon = horizon_for(relaxation_of(network), min(JOBS_MIN / rate, most), most)
+    if cycle:
+        horizon = cycle * max(1.0, math.ceil(horizon / cycle - 1e-9))
+    return SimulationRun(horizon, warm_up="auto", replications=replications)
 
 
 def horizon_for(relaxation: float, least: float, most: float) -> float:

@@ -1,7 +1,9 @@
 """Draws times in a kernel: one row per distribution, one table of values for all.
 
 Exponential times use the ziggurat of Marsaglia and Tsang (2000), whose tables are the head of the
-values; gamma times use their squeeze of a normal variate (2000); the others use inversion.
+values; gamma times use their squeeze of a normal variate (2000); log-normal times are powers of a
+normal variate by Box and Muller; Weibull and Pareto times are powers of an exponential one; the
+others use inversion.
 """
 
 import functools
@@ -21,11 +23,14 @@ from dovemq.models.distributions import (
     Exponential,
     Gamma,
     HyperExponential,
+    LogNormal,
+    Pareto,
+    Weibull,
 )
 from dovemq.models.simulation.compiled import inlined, part
 from dovemq.models.simulation.streams import Words, uniform, word
 
-EXPONENTIAL, DETERMINISTIC, STAGES, GAMMA, PHASES, EMPIRICAL = range(6)
+EXPONENTIAL, DETERMINISTIC, STAGES, GAMMA, PHASES, EMPIRICAL, LOG_NORMAL, WEIBULL, PARETO = range(9)
 STAGES_SUMMED_MAX: Final = 12
 """A gamma variate is cheaper than the sum of more stages."""
 LAYERS: Final = 256
@@ -90,6 +95,12 @@ def _row(distribution: Distribution, first: int) -> tuple[int, int, int, float, 
             return GAMMA, 0, first, mean * distribution.scv, 1.0 / distribution.scv
         case HyperExponential(means=means):
             return PHASES, len(means), first, 1.0, 0.0
+        case LogNormal():
+            return LOG_NORMAL, 0, first, distribution.median, distribution.spread
+        case Weibull(shape=shape):
+            return WEIBULL, 0, first, distribution.scale, 1.0 / shape
+        case Pareto(shape=shape):
+            return PARETO, 0, first, distribution.least, 1.0 / shape
         case Empirical(values=observed):
             return EMPIRICAL, len(observed), first, 1.0, 0.0
 
@@ -167,6 +178,12 @@ def _otherwise(words: Words, rows: Rows, values: Floats, place: int) -> float:
         return 1.0
     if row.kind == GAMMA:
         return _gamma(words, row.shape)
+    if row.kind == LOG_NORMAL:
+        return math.exp(row.shape * _normal(words))
+    if row.kind == WEIBULL:
+        return float(exponential(words, values) ** row.shape)
+    if row.kind == PARETO:
+        return math.exp(row.shape * exponential(words, values))
     if row.kind == STAGES:
         time = 0.0
         for _ in range(row.count):

@@ -7,22 +7,29 @@ ticks, which are short enough for the rates.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
-from typing import Final, TypeAlias
+from typing import Final, Protocol
 
 from dovemq.models.analytic import VmaMeasures, vma
 from dovemq.models.analytic.delivery import delivery_quantile
 from dovemq.models.estimates import Estimate, exact
 from dovemq.models.petri.vma import simulate_vma
 from dovemq.models.simulation import SimulationRun, simulate_tandem
-from dovemq.models.simulation.lengths import horizon_for, relaxation_time, too_short
+from dovemq.models.simulation.lengths import (
+    ARRIVALS_MAX,
+    NO_STEADY_STATE,
+    horizon_for,
+    relaxation_time,
+    too_short,
+)
+from dovemq.models.simulation.runs import Progress
 from dovemq.models.vma.parameters import VmaParameters
 
 HORIZON_MIN: Final = 100.0
 """The least length of a run that is chosen for the load: that of the paper."""
-ARRIVALS_MAX: Final = 2e7
-"""The most arrivals of all replications of such a run."""
+PETRI_ARRIVALS_MAX: Final = 4e5
+"""The most arrivals of all replications of such a run of the net: some 40 s of work."""
 MEASURES: Final[Mapping[str, str]] = {
     "delivery_time": "s",
     "waiting": "messages",
@@ -40,6 +47,7 @@ class VmaAnswer:
 
     `closed_form` holds all figures of the closed form, where that is the method. `warnings` say why
     the figures of a simulation may be wrong. `quantile` is that of the delivery time, if known.
+    `run` is that of a simulation, with its warm-up.
     """
 
     method: str
@@ -48,9 +56,15 @@ class VmaAnswer:
     closed_form: VmaMeasures | None = None
     warnings: tuple[str, ...] = ()
     quantile: Callable[[float], Estimate] | None = None
+    run: SimulationRun | None = None
 
 
-VmaMethod: TypeAlias = Callable[[VmaParameters, SimulationRun], VmaAnswer]
+class VmaMethod(Protocol):
+    """Answers a question; `progress` is called with the number of replications done."""
+
+    def __call__(
+        self, parameters: VmaParameters, run: SimulationRun, progress: Progress | None = None
+    ) -> VmaAnswer: ...
 
 
 def by_formula(parameters: VmaParameters, *, as_printed: bool = False) -> VmaAnswer:
@@ -79,28 +93,41 @@ def _quantile(parameters: VmaParameters, found: VmaMeasures) -> Callable[[float]
     return lambda level: exact(delivery_quantile(parameters, found, level))
 
 
-def by_kernel(parameters: VmaParameters, run: SimulationRun) -> VmaAnswer:
-    found = simulate_tandem(parameters, run)
+def by_kernel(
+    parameters: VmaParameters, run: SimulationRun, progress: Progress | None = None
+) -> VmaAnswer:
+    found = simulate_tandem(parameters, run, progress)
     busy = (found.sender_busy, found.broker_busy, found.sender_any_busy, found.broker_any_busy)
     measures = dict(zip(MEASURES, (found.sojourn, found.waiting, *busy), strict=True))
-    warnings = _warnings(parameters, run, found.steadiness)
-    return VmaAnswer("kernel", measures, found.unstable, None, warnings, found.quantile)
+    warnings = _warnings(parameters, run, found.steadiness, found.imprecision)
+    done = replace(run, warm_up=found.warm_up)
+    return VmaAnswer("kernel", measures, found.unstable, None, warnings, found.quantile, done)
 
 
-def by_petri_net(parameters: VmaParameters, run: SimulationRun) -> VmaAnswer:
+def by_petri_net(
+    parameters: VmaParameters, run: SimulationRun, progress: Progress | None = None
+) -> VmaAnswer:
+    """Simulates the net. The kernel finds the warm-up: its pilot runs have the same service."""
     parameters.check_simulable()
     run.check_arrivals(1.0 / parameters.arrival_time.mean)
+    if run.warm_up == "auto":
+        pilot = replace(run, replications=1, precision=None)
+        run = replace(run, warm_up=simulate_tandem(parameters, pilot).warm_up)
     found = simulate_vma(
         parameters,
         replications=run.replications,
         duration_s=run.horizon,
-        warmup_s=0.0 if run.warm_up == "auto" else run.warm_up,
+        warmup_s=float(run.warm_up),
         seed=run.seed,
+        confidence=run.confidence,
+        progress=progress,
+        enough=None if run.precision is None else run.is_precise,
+        replications_max=run.replications_max,
     )
     measures = {name: getattr(found, name) for name in list(MEASURES)[1:]}
     measures = {"delivery_time": found.delivery_time_s, **measures}
-    warnings = _warnings(parameters, run)
-    return VmaAnswer("petri", measures, parameters.overloaded, None, warnings)
+    warnings = _warnings(parameters, run, run.imprecision(found.delivery_time_s))
+    return VmaAnswer("petri", measures, parameters.overloaded, None, warnings, None, run)
 
 
 def relaxation_of(parameters: VmaParameters) -> float:
@@ -117,25 +144,27 @@ def relaxation_of(parameters: VmaParameters) -> float:
     )
 
 
-def run_for(parameters: VmaParameters, replications: int, seed: int) -> SimulationRun:
+def run_for(
+    parameters: VmaParameters, replications: int, arrivals_max: float = ARRIVALS_MAX
+) -> SimulationRun:
     """Returns a run that is long enough for the load, with a warm-up found by pilot runs."""
     parameters.check_simulable()
-    most = ARRIVALS_MAX * parameters.arrival_time.mean / replications
+    most = arrivals_max * parameters.arrival_time.mean / replications
     horizon = horizon_for(relaxation_of(parameters), HORIZON_MIN, most)
-    return SimulationRun(horizon, warm_up="auto", replications=replications, seed=seed)
+    return SimulationRun(horizon, warm_up="auto", replications=replications)
 
 
 def _warnings(
     parameters: VmaParameters, run: SimulationRun, *others: str | None
 ) -> tuple[str, ...]:
     if parameters.overloaded:
-        return ("no steady state can be reached: the figures grow with the horizon",)
+        return (NO_STEADY_STATE,)
     found = (*others, too_short(run.horizon, relaxation_of(parameters)))
     return tuple(text for text in found if text is not None)
 
 
 METHODS: Final[Mapping[str, VmaMethod]] = {
-    "analytic": lambda parameters, run: by_formula(parameters),
+    "analytic": lambda parameters, run, progress=None: by_formula(parameters),
     "kernel": by_kernel,
     "petri": by_petri_net,
 }

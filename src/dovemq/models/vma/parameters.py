@@ -165,6 +165,10 @@ class VmaParameters:
         """Refuses what only the closed form knows, and what no simulation can run."""
         if not math.isinf(float(self.gets_max)):
             raise ModelParameterInvalid("gets_max", f"{self.gets_max:g}", "the closed form")
+        arrival: object = self.arrival
+        if not isinstance(arrival, Distribution | None):
+            needed = "a distribution of independent times, the only arrivals of this model,"
+            raise ModelParameterInvalid("arrival", type(arrival).__name__, needed)
         if self.arrival is None:
             checks.positive(self.arrival_rate, "arrival_rate")
         elif not self.arrival.mean > 0:

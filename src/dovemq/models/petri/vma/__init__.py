@@ -12,6 +12,7 @@ milliseconds, or less if the rates need it (`ticks.py`).
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from dovemq.models import checks
 from dovemq.models.estimates import CONFIDENCE, Estimate
@@ -41,6 +42,9 @@ class VmaFigures:
     report: NetReport
 
 
+LATENCY: Final = "Msg_Delivery_Latency"
+
+
 def simulate_vma(
     given: VmaParameters,
     *,
@@ -50,8 +54,14 @@ def simulate_vma(
     seed: int = 0,
     confidence: float = CONFIDENCE,
     progress: Callable[[int], None] | None = None,
+    enough: Callable[[Estimate], bool] | None = None,
+    replications_max: int | None = None,
 ) -> VmaFigures:
-    """Simulates runs of `duration_s` after a warm-up; the paper has 20 of 100 s without one."""
+    """Simulates runs of `duration_s` after a warm-up; the paper has 20 of 100 s without one.
+
+    Batches of `replications` are added until the delivery time is precise `enough`, or there are
+    `replications_max` runs.
+    """
     checks.positive(duration_s, "duration_s")
     checks.not_negative(warmup_s, "warmup_s")
     given.check_simulable()
@@ -65,13 +75,15 @@ def simulate_vma(
         seed=seed,
         confidence=confidence,
         progress=progress,
+        enough=None if enough is None else lambda report: enough(report.interval(LATENCY)),
+        replications_max=replications_max,
     )
     sums = tuple(
         (run.figures["sender_queue"].mean or 0.0) + (run.figures["visible"].mean or 0.0)
         for run in report.runs
     )
     return VmaFigures(
-        report.interval("Msg_Delivery_Latency").scaled(1 / ticks),
+        report.interval(LATENCY).scaled(1 / ticks),
         Estimate(sums, confidence),
         report.interval("sender_busy").scaled(1 / int(given.sender_threads)),
         report.interval("broker_busy").scaled(1 / int(given.broker_threads)),

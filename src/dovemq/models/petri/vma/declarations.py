@@ -8,6 +8,9 @@ from dovemq.models.distributions import (
     Exponential,
     Gamma,
     HyperExponential,
+    LogNormal,
+    Pareto,
+    Weibull,
 )
 from dovemq.models.petri.colours import Bool, Enum, Int, List, Product, Real, Record, Unit
 from dovemq.models.petri.nets import Net
@@ -101,6 +104,12 @@ def in_ticks(times: Distribution, ticks: int) -> str:
         case HyperExponential(shares, means):
             rates = [1 / (ticks * mean) for mean in means]
             return f"hyperexponential({list(shares)!r}, {rates!r})"
+        case LogNormal():
+            return f"lognormal({ticks * times.median!r}, {times.spread!r})"
+        case Weibull(shape=shape):
+            return f"weibull({float(shape)!r}, {ticks * times.scale!r})"
+        case Pareto(shape=shape):
+            return f"pareto({float(shape)!r}, {ticks * times.least!r})"
         case Empirical(values):
             return f"pick({[ticks * value for value in values]!r})"
 

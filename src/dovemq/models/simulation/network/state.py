@@ -1,18 +1,21 @@
 """The state of one replication of a network: plain arrays that the kernel changes.
 
-A job has a slot of `pool`; its tasks are the nodes from slot × width on. Coming events are in a
-binary heap by time: the end of a node's service, or (as a negative item) the next arrival of a job
-type. Areas, counts and sums have a row per slice of time; row 0 is the warm-up. A station is a
+A job has a slot of `pool`; its tasks are the nodes from slot × width on. `agenda.py` has the coming
+events. Areas, counts and sums have a row per slice of time; row 0 is the warm-up. A station is a
 topic, its servers are the consumers, and a path is a route.
 """
 
-from typing import Final, NamedTuple
+import math
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dovemq.models.arrivals import Batches, ModulatedPoisson, RateSteps
 from dovemq.models.checks import Floats
-from dovemq.models.jobs import JobNetwork, JobRoute
+from dovemq.models.jobs import JobNetwork, JobRoute, Topic
+from dovemq.models.simulation.arriving import source_tables
 from dovemq.models.simulation.replication import (
     COUNTERS,
     NONE,
@@ -28,26 +31,38 @@ from dovemq.models.simulation.replication import (
 from dovemq.models.simulation.runs import SimulationRun
 from dovemq.models.simulation.sampling import Rows, Shapes, row_type
 from dovemq.models.simulation.streams import Words, seeded
+from dovemq.models.topic_rules import DISCIPLINES, ROOM_MAX
 
-PURPOSES: Final = 3
+PURPOSES: Final = 6
 NODES_MAX: Final = 1 << 28
 
-EVENTS: Final = ("arrived", "ready", "started", "ended", "done")
-OF_STATION: Final = ("waiting", "busy", "any_busy", "ready", "started", "ended", "wait")
-"""Three areas, three counts, and the sum of the times from ready to started."""
-OF_TYPE: Final = ("in_system", "arrived", "done", "sojourn")
-"""One area, two counts, one sum."""
+EVENTS: Final = ("arrived", "ready", "started", "ended", "done", "lost", "interrupted")
+OF_STATION: Final = (
+    *("waiting", "busy", "any_busy", "ready", "started", "ended", "wait"),
+    *("blocked", "orbit", "refused", "abandoned"),
+)
+"""Three areas, three counts, and the sum of the times from ready to started; areas of blocked
+servers and of tasks that will try again; counts of tasks that found no room or lost patience."""
+OF_TYPE: Final = ("in_system", "arrived", "done", "sojourn", "lost")
+"""One area, two counts, one sum, one count."""
 
 _STATE = row_type(
     f8=TIMES,
-    i8=COUNTERS + "width levels pending hollow",
+    i8=COUNTERS + "width levels pending hollow at_once blocking",
 )
-_STATION = row_type(i8="servers busy waiting")
-_TYPE = row_type(i8="arrival first paths in_system")
+_STATION = row_type(
+    i8="servers busy waiting plain discipline room blocks patience retry "
+    "root held blocked first_blocked last_blocked orbit",
+    f8="retry_share event due progress changed",
+)
+"""`root` is that of the tasks that share the servers, by the progress at which each is done; `held`
+is the place of its servers in `held`, where tasks can be interrupted."""
+_TYPE = row_type(i8="first paths in_system")
 _PATH = row_type(f8="share", i8="first tasks")
 _TASK = row_type(i8="station level service before next_first next_count")
-_JOB = row_type(f8="arrived", i8="serial kind first_task left link")
+_JOB = row_type(f8="arrived", i8="serial kind first_task left link active lost")
 _NODE = row_type(f8="service ready", i8="link before")
+_RULED_NODE = row_type(f8="service ready due", i8="link before back stage held begun")
 _PENDING = row_type(f8="time", i8="item")
 RECORD = row_type(f8="time", i8="job event kind task station")
 
@@ -57,12 +72,15 @@ Whole = NDArray[np.int64]
 class NetworkArrays(NamedTuple):
     """Everything that the kernel reads and writes.
 
-    `lists` holds head and tail of the tasks that wait, per station and priority level.
+    `lists` holds head and tail of the tasks that wait, per station and priority level. `held` are
+    the tasks in service at stations where they can be interrupted.
     """
 
     state: Rows
     stations: Rows
     kinds: Rows
+    sources: Rows
+    tables: Floats
     paths: Rows
     tasks: Rows
     nexts: Whole
@@ -72,6 +90,7 @@ class NetworkArrays(NamedTuple):
     pool: Rows
     nodes: Rows
     lists: Whole
+    held: Whole
     heap: Rows
     tally: Floats
     series: Floats
@@ -86,6 +105,14 @@ def scale_of(network: JobNetwork) -> float:
     return (work or 1.0) / network.job_rate
 
 
+def is_ruled(network: JobNetwork) -> bool:
+    """Says whether stations have rules, or jobs arrive other than by independent times."""
+    processes = (RateSteps, ModulatedPoisson, Batches)
+    return not all(topic.rules.plain for topic in network.topics) or any(
+        isinstance(job.arrival, processes) for job in network.jobs
+    )
+
+
 def network_layout(network: JobNetwork) -> Layout:
     return layout((OF_STATION, len(network.topics)), (OF_TYPE, len(network.jobs)))
 
@@ -97,12 +124,17 @@ def network_arrays(network: JobNetwork, run: SimulationRun, replication: int) ->
     pool = np.zeros(SLOTS_FIRST, _JOB)
     state = started(_STATE, run, scale_of(network), pool)
     state["width"], state["levels"] = plan.width, plan.levels
+    state["blocking"] = any(topic.rules.blocks for topic in network.topics)
+    # One event schedules at most this many others, with all tasks that it frees.
+    state["at_once"] = 2 * (plan.width + len(plan.stations)) + 4
     nodes = SLOTS_FIRST * plan.width
     keys = ((replication, kind, purpose) for kind in range(jobs) for purpose in range(PURPOSES))
     return NetworkArrays(
         state=state,
         stations=plan.stations,
         kinds=plan.kinds,
+        sources=plan.sources,
+        tables=plan.tables,
         paths=plan.paths,
         tasks=plan.tasks,
         nexts=plan.nexts,
@@ -110,9 +142,10 @@ def network_arrays(network: JobNetwork, run: SimulationRun, replication: int) ->
         values=values,
         words=seeded(run.seed, keys),
         pool=pool,
-        nodes=np.zeros(nodes, _NODE),
+        nodes=np.zeros(nodes, _RULED_NODE if is_ruled(network) else _NODE),
         lists=np.full((2, len(plan.stations) * plan.levels), NONE),
-        heap=np.zeros(nodes + jobs + 1, _PENDING),
+        held=np.full(plan.held, NONE),
+        heap=np.zeros(nodes + jobs + int(state["at_once"][0]), _PENDING),
         **measurements(network_layout(network), run, jobs, RECORD, replication),
     )
 
@@ -129,15 +162,16 @@ class _Plan:
         self._level_places = {priority: at for at, priority in enumerate(priorities)}
         self.levels = len(priorities)
         self.width = max(len(path.tasks) for path in every_path)
-        self.stations = np.zeros(len(network.topics), _STATION)
-        self.stations["servers"] = [topic.consumers for topic in network.topics]
+        self._place_stations(network.topics)
+        arrivals = [job.arrival_time for job in network.jobs]
+        self.sources, self.tables = source_tables(arrivals, self.shapes)
         self.kinds = np.zeros(len(network.jobs), _TYPE)
         self.paths = np.zeros(len(every_path), _PATH)
         self.tasks = np.zeros(sum(len(path.tasks) for path in every_path), _TASK)
         nexts: list[int] = []
         paths = tasks = 0
         for kind, job in enumerate(network.jobs):
-            self.kinds[kind] = (self.shapes.place(job.arrival_time), paths, len(job.routes), 0)
+            self.kinds[kind] = (paths, len(job.routes), 0)
             cumulated = 0.0
             for number, path in enumerate(job.routes, 1):
                 cumulated += path.share
@@ -147,6 +181,28 @@ class _Plan:
                 paths += 1
                 tasks += len(path.tasks)
         self.nexts = np.array(nexts, np.int64)
+
+    def _place_stations(self, topics: Sequence[Topic]) -> None:
+        self.stations = np.zeros(len(topics), _STATION)
+        self.held = 0
+        for row, topic in zip(self.stations, topics, strict=True):
+            rules = topic.rules
+            fields: dict[str, Any] = {
+                "servers": topic.consumers,
+                "plain": rules.plain,
+                "discipline": DISCIPLINES.index(rules.discipline),
+                "room": ROOM_MAX if rules.room is None else rules.room,
+                "blocks": rules.blocks,
+                "patience": NONE if rules.patience is None else self.shapes.place(rules.patience),
+                "retry": NONE if rules.retry is None else self.shapes.place(rules.retry),
+                "retry_share": rules.retry_share,
+                "event": math.inf,
+                "held": self.held,
+            }
+            fields |= dict.fromkeys(("root", "first_blocked", "last_blocked"), NONE)
+            for name, value in fields.items():
+                row[name] = value
+            self.held += topic.consumers if rules.discipline == "preemptive" else 0
 
     def _place_tasks(self, path: JobRoute, first: int, nexts: list[int]) -> None:
         for place, task in enumerate(path.tasks):

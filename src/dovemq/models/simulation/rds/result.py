@@ -42,7 +42,7 @@ def simulate_dequeues(
     """Runs all replications; calls `progress` with the number done, from this thread."""
     places = rds_layout()
     warm_up, replications = simulated(
-        run, partial(rds_arrays, system), advance, grown, places["in_system"], progress
+        run, partial(rds_arrays, system), advance, grown, places, progress
     )
     columns = SeriesColumns(replications, run, places)
     load = 0.0 if system.senders else system.enqueue_rate / system.full_batches_rate

@@ -56,7 +56,7 @@ def simulate_tandem(
     run.check_arrivals(1.0 / tandem.arrival_time.mean)
     places = tandem_layout(tandem)
     warm_up, replications = simulated(
-        run, partial(tandem_arrays, tandem), advance, grown, places["in_system"], progress
+        run, partial(tandem_arrays, tandem), advance, grown, places, progress
     )
     columns = SeriesColumns(replications, run, places)
     names = [each.name for each in tandem.classes]

@@ -34,6 +34,13 @@ class Experiment:
     run: Callable[[Effort], Figure]
 
 
+def _rds_service(effort: Effort) -> Figure:
+    # Imported here: it needs the packages of the shared stores.
+    from dovemq.experiments.rds_service import throughput
+
+    return throughput(effort)
+
+
 def _loop(effort: Effort) -> Figure:
     # Imported here: it starts a server and reads its trace, and needs an extra of its own.
     from dovemq.experiments.loop import predicted_and_measured
@@ -57,6 +64,7 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = {
     "rds-fig10": Experiment("hit rate by requests, simulated", rds_rates.hit_rate),
     "rds-fig11": Experiment("messages per hit by requests, simulated", rds_rates.messages_per_hit),
     "rds-fig12": Experiment("throughput by sleep, simulated", rds_sleeps.sleep_time),
+    "rds-fig14": Experiment("throughput by requests, real service", _rds_service),
     "rds-readings": Experiment("throughput under other readings", rds_readings.readings),
     "joram-model-queue": Experiment("one partition by its clients", joram_queue.single_queue),
     "joram-model-balance": Experiment("two partitions by distribution", joram_balance.balance),

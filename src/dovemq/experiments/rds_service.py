@@ -1,0 +1,315 @@
+"""rds-fig14: throughput of the real service by the rate of requests, conventional and rds."""
+
+import asyncio
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from dovemq.experiments.claims import judge
+from dovemq.experiments.figure import Column, Effort, Figure, Panel, PaperMark, Verdict
+from dovemq.experiments.intervals import interval_columns, interval_curve, ratio
+from dovemq.experiments.limited_service import LimitedService, limited_service
+from dovemq.experiments.rds_clients import MESSAGES_MAX, RdsLoad, RdsRun, run_load
+from dovemq.experiments.rds_controllers import Controllers, controllers
+from dovemq.experiments.rds_costs import measured_unit_costs
+from dovemq.fabric.dequeue import summarise
+from dovemq.fabric.dequeue.costs import PAPER_UNIT_COSTS, DequeueSummary, DequeueUnitCosts
+from dovemq.models.estimates import Estimate, Interval
+
+PARTITIONS: Final = 10
+CONTROLLERS: Final = 10
+OWNERS: Final = 5
+CPU_SHARE: Final = 0.1
+"""The share of a core of each owner: together half of one of this machine's cores."""
+REQUEST_RATES: Final = (10.0, 20.0, 50.0, 100.0, 150.0, 200.0)
+RATES_WAITING: Final = (10.0, 100.0, 200.0)
+HIGHEST: Final = 200.0
+SLEEPS_S: Final = (0.05, 0.1, 0.5, 1.0, 2.0)
+GOOD_SLEEPS_S: Final = (0.1, 0.5)
+LONG_SLEEP_S: Final = 2.0
+PAPER_SLEEP_S: Final = 0.1
+CONVENTIONAL: Final = "conventional"
+RUNS: Final = 3
+RUNS_QUICK: Final = 2
+SECONDS_QUICK: Final = 2.0
+RATES_QUICK: Final = (10.0, HIGHEST)
+SLEEPS_QUICK: Final = (0.1, 2.0)
+SETTLE_S: Final = 0.5
+"""The time between two runs, for the purge of what the last one has left."""
+LOOPS: Final[Mapping[str, int]] = {"open": 10, "waiting": 1}
+"""The requests of one consumer that may be under way, by the name of the reading."""
+GAIN: Final = 1.8
+KEPT: Final = 0.9
+WORSE: Final = 0.95
+_TITLES: Final[Mapping[str, str]] = {
+    "open": "up to 10 requests of a consumer under way",
+    "waiting": "a consumer waits for its answer",
+}
+
+
+def method_of(sleep_s: float) -> str:
+    return f"rds, sleep {sleep_s:g} s"
+
+
+@dataclass(frozen=True, slots=True)
+class RdsPoint:
+    """One place of the figure: the reading of the requests, the method and the rate."""
+
+    loop: str
+    method: str
+    rate: float
+
+    @property
+    def options(self) -> dict[str, str | int]:
+        """The settings of the queue."""
+        if self.method == CONVENTIONAL:
+            return {"dequeue_strategy": CONVENTIONAL}
+        sleep_s = next(each for each in SLEEPS_S if method_of(each) == self.method)
+        sleep_ms = round(1_000 * sleep_s)
+        return {"dequeue_strategy": "rds", "rds_sleep_ms": sleep_ms, "rds_wake": "timer"}
+
+
+def plan(*, quick: bool) -> list[RdsPoint]:
+    """All points. Methods change fastest, so that a slow hour of the machine hits all alike."""
+    rates, sleeps = (RATES_QUICK, SLEEPS_QUICK) if quick else (REQUEST_RATES, SLEEPS_S)
+    open_loop = [
+        RdsPoint("open", method, rate)
+        for rate in rates
+        for method in (CONVENTIONAL, *map(method_of, sleeps))
+    ]
+    waiting = [
+        RdsPoint("waiting", method, rate)
+        for rate in (RATES_QUICK if quick else RATES_WAITING)
+        for method in (CONVENTIONAL, method_of(PAPER_SLEEP_S))
+    ]
+    return open_loop + waiting
+
+
+@dataclass(frozen=True, slots=True)
+class RdsMeasured:
+    """All runs of each point, the unit costs of the owners, and how their CPU was limited."""
+
+    runs: Mapping[RdsPoint, Sequence[RdsRun]]
+    costs: DequeueUnitCosts
+    limit: str
+
+    def throughputs(self, loop: str, method: str) -> dict[float, Interval]:
+        """Messages a second by rate."""
+        return {
+            point.rate: Estimate(tuple(run.throughput for run in runs)).interval
+            for point, runs in self.runs.items()
+            if (point.loop, point.method) == (loop, method)
+        }
+
+    def methods(self, loop: str) -> list[str]:
+        return list(dict.fromkeys(point.method for point in self.runs if point.loop == loop))
+
+    def terms(self, point: RdsPoint) -> list[DequeueSummary]:
+        return [summarise(run.counts, self.costs) for run in self.runs[point]]
+
+
+def throughput(effort: Effort) -> Figure:
+    with limited_service(OWNERS, PARTITIONS, CPU_SHARE) as service:
+        measured = asyncio.run(_measured(service, effort))
+    return figure_of(measured)
+
+
+async def _measured(service: LimitedService, effort: Effort) -> RdsMeasured:
+    def owners_cpu_s() -> float:
+        return sum(service.front_ends.cpu_seconds())
+
+    load = RdsLoad(1.0, 1)
+    if effort.quick:
+        load = replace(load, seconds=SECONDS_QUICK)
+    points = plan(quick=effort.quick)
+    runs: dict[RdsPoint, list[RdsRun]] = {point: [] for point in points}
+    async with controllers(service, CONTROLLERS, PARTITIONS) as made:
+        effort.tell("unit costs")
+        costs = await measured_unit_costs(made, owners_cpu_s, 0.3 if effort.quick else 1.0)
+        rounds = RUNS_QUICK if effort.quick else RUNS
+        for number in range(rounds):
+            for point in points:
+                effort.tell(f"run {number + 1}/{rounds}, {point.method}, λ={point.rate:g}")
+                await _prepare(made, point)
+                seed = effort.seed + number
+                this = replace(load, rate=point.rate, connections=LOOPS[point.loop], seed=seed)
+                runs[point].append(await run_load(made, this, owners_cpu_s))
+    return RdsMeasured(runs, costs, service.reading)
+
+
+async def _prepare(made: Controllers, point: RdsPoint) -> None:
+    queue = made.queues[0]
+    await queue.change(**point.options)  # type: ignore[arg-type]
+    await queue.purge()
+    await asyncio.sleep(SETTLE_S)
+
+
+def figure_of(measured: RdsMeasured) -> Figure:
+    return Figure(
+        "Throughput of the real service by the rate of requests (rds, fig. 14)",
+        _columns(measured),
+        tuple(_panels(measured)),
+        tuple(_claims(measured)),
+        (measured.limit, *_READINGS, *_explanations(measured)),
+    )
+
+
+_READINGS: Final = (
+    f"{PARTITIONS} partitions, {CONTROLLERS} controllers with one consumer and two senders each. "
+    "Controllers are front ends that own no partition, in one process with their clients and "
+    "without a limit of CPU; they reach the owners over the link.",
+    f"Consumers use the Python API and ask for {MESSAGES_MAX} messages (N_max). On the wire of SQS "
+    "a receive returns at most 10.",
+    "The paper does not say whether a consumer waits for its answers. Requests are a Poisson "
+    "process; one that comes while as many as the panel's title says are under way is not sent.",
+    "20 senders send 1 KB each as soon as the last one is answered. The paper gives no rate.",
+    "rds sleeps for the whole time (RdsWake=timer), as in the paper, and tries at most 3 "
+    "partitions (DequeueFanout=3).",
+)
+
+
+def _columns(measured: RdsMeasured) -> dict[str, Column]:
+    points = list(measured.runs)
+
+    def mean(point: RdsPoint, value: str) -> float:
+        """The mean a second of an attribute of the counts or of the run."""
+        runs = measured.runs[point]
+        found = (getattr(run, value, None) or getattr(run.counts, value, 0) for run in runs)
+        return sum(
+            each / run.seconds for each, run in zip(found, runs, strict=True)
+        ) / len(runs)  # fmt: skip
+
+    def share(point: RdsPoint, term: str) -> float:
+        terms, runs = measured.terms(point), measured.runs[point]
+        pairs = zip(terms, runs, strict=True)
+        return sum(getattr(each, term) / run.seconds for each, run in pairs) / len(runs)
+
+    return {
+        "requests_of_a_consumer": [point.loop for point in points],
+        "method": [point.method for point in points],
+        "request_rate": [point.rate for point in points],
+        **interval_columns(
+            "throughput",
+            [measured.throughputs(each.loop, each.method)[each.rate] for each in points],
+        ),
+        **{
+            f"{name}_per_s": [round(mean(point, name), 2) for point in points]
+            for name in ("sent", "hits", "misses", "requests", "refused", "failures")
+        },
+        "messages_per_hit": [_messages_per_hit(measured.terms(point)) for point in points],
+        **{
+            f"owners_share_{name}": [round(share(point, f"{name}_cost"), 4) for point in points]
+            for name in ("send", "hit", "message", "miss")
+        },
+        "owners_share_measured": [round(mean(point, "owners_cpu_s"), 4) for point in points],
+    }
+
+
+def _messages_per_hit(terms: Sequence[DequeueSummary]) -> float:
+    hits = sum(each.counts.hits for each in terms)
+    return sum(each.counts.received for each in terms) / hits if hits else math.nan
+
+
+def _panels(measured: RdsMeasured) -> Iterator[Panel]:
+    for loop, title in _TITLES.items():
+        yield Panel(
+            title,
+            "requests of one consumer a second, λ",
+            "messages received and deleted/s",
+            tuple(
+                interval_curve(method, measured.throughputs(loop, method))
+                for method in measured.methods(loop)
+            ),
+            _marks(measured, loop),
+        )
+
+
+def _marks(measured: RdsMeasured, loop: str) -> tuple[PaperMark, ...]:
+    conventional = measured.throughputs(loop, CONVENTIONAL)[HIGHEST].mean
+    return (PaperMark(f"1.8 × conventional at λ = 200, {loop}", y=GAIN * conventional),)
+
+
+def _claims(measured: RdsMeasured) -> Iterator[Verdict]:
+    for loop, title in _TITLES.items():
+        conventional = measured.throughputs(loop, CONVENTIONAL)
+        rds = measured.throughputs(loop, method_of(PAPER_SLEEP_S))
+        lowest = min(conventional)
+        yield judge(
+            f"the throughput of the conventional method falls with the rate of requests ({title})",
+            "throughput at λ = 200 / at λ = 10, conventional",
+            [ratio(conventional[HIGHEST], conventional[lowest])],
+            most=1.0,
+        )
+        yield judge(
+            f"rds keeps its throughput, with a sleep of 0.1 s ({title})",
+            "throughput / at λ = 10, at every rate",
+            [ratio(value, rds[lowest]) for rate, value in rds.items() if rate != lowest],
+            least=KEPT,
+        )
+        yield judge(
+            f"at λ = 200 rds with a sleep of 0.1 s delivers 80 % more ({title})",
+            "rds / conventional at λ = 200",
+            [ratio(rds[HIGHEST], conventional[HIGHEST])],
+            least=GAIN,
+        )
+    yield from _sleep_claims(measured)
+
+
+def _sleep_claims(measured: RdsMeasured) -> Iterator[Verdict]:
+    by_sleep = {
+        sleep: measured.throughputs("open", method_of(sleep))[HIGHEST]
+        for sleep in SLEEPS_S
+        if method_of(sleep) in measured.methods("open")
+    }
+    best = max(by_sleep.values(), key=lambda each: each.mean)
+    yield judge(
+        "sleeps of 0.1 to 0.5 s keep a high throughput (λ = 200)",
+        "throughput / that of the best sleep",
+        [ratio(by_sleep[sleep], best) for sleep in GOOD_SLEEPS_S if sleep in by_sleep],
+        least=KEPT,
+    )
+    good = max(
+        (by_sleep[sleep] for sleep in GOOD_SLEEPS_S if sleep in by_sleep),
+        key=lambda each: each.mean,
+    )
+    yield judge(
+        "sleeps above 1 s deliver visibly less (λ = 200)",
+        "throughput with a sleep of 2 s / the better one of 0.1 and 0.5 s",
+        [ratio(by_sleep[LONG_SLEEP_S], good)],
+        most=WORSE,
+    )
+
+
+def _explanations(measured: RdsMeasured) -> Iterator[str]:
+    """The measured cost terms, and what they leave for rds to gain."""
+    costs = measured.costs
+    yield (
+        "Measured unit costs, in ms of an owner's CPU: "
+        f"{1e3 * costs.send:.3f} for a send, {1e3 * costs.hit:.3f} for a hit with its delete, "
+        f"{1e3 * costs.message:.3f} for each of its messages, {1e3 * costs.miss:.3f} for a miss. A "
+        f"miss costs {costs.miss / max(costs.send, 1e-9):.2f} sends; in the paper's table 1 it "
+        f"costs {PAPER_UNIT_COSTS.miss / PAPER_UNIT_COSTS.send:g}."
+    )
+    for loop, title in _TITLES.items():
+        for method in (CONVENTIONAL, method_of(PAPER_SLEEP_S)):
+            yield _explained(measured, RdsPoint(loop, method, HIGHEST), title)
+
+
+def _explained(measured: RdsMeasured, point: RdsPoint, title: str) -> str:
+    terms = measured.terms(point)
+    total = sum(each.total for each in terms)
+    shares = [
+        f"{sum(getattr(each, f'{name}_cost') for each in terms) / total:.0%} {text}"
+        for name, text in (
+            ("send", "for sends"),
+            ("hit", "for hits"),
+            ("message", "for their messages"),
+            ("miss", "for misses"),
+        )
+    ]
+    per_message = 1e3 * total / max(1, sum(each.counts.received for each in terms))
+    return (
+        f"{point.method} at λ = 200 ({title}): {', '.join(shares)} of the computed cost, "
+        f"{per_message:.2f} ms a message."
+    )

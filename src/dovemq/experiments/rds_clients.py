@@ -20,13 +20,16 @@ FAILURE_PAUSE_S: Final = 0.1
 @dataclass(frozen=True, slots=True)
 class RdsLoad:
     """`senders` send one message after the other. Requests of a consumer are a Poisson process with
-    `rate`; one that comes while `connections` others are under way is not sent."""
+    `rate`; one that comes while `connections` others are under way is not sent. With
+    `parked_blocks` none is sent while the consumer's controller holds one back. The warm-up is
+    longer than the longest sleep."""
 
     rate: float
     connections: int
+    parked_blocks: bool = False
     consumers: int = 10
     senders: int = 20
-    warm_up_s: float = 1.5
+    warm_up_s: float = 3.0
     seconds: float = 6.0
     seed: int = 0
 
@@ -64,6 +67,7 @@ class _Tally:
 class _Clients:
     def __init__(self, controllers: Controllers, load: RdsLoad) -> None:
         self.tally = _Tally()
+        self._controllers = controllers
         self._queues = controllers.queues
         self._load = load
         self._body = "x" * BODY_BYTES
@@ -100,11 +104,13 @@ class _Clients:
         while not self._stopping:
             due_s += rng.expovariate(self._load.rate)
             await asyncio.sleep(max(0.0, due_s - time.monotonic()))
-            if len(mine) >= self._load.connections:
+            controller = number % len(self._queues)
+            blocked = self._load.parked_blocks and self._controllers.parked(controller) > 0
+            if blocked or len(mine) >= self._load.connections:
                 self.tally.refused += 1
                 continue
             self.tally.requests += 1
-            task = asyncio.create_task(self._receive(number % len(self._queues)))
+            task = asyncio.create_task(self._receive(controller))
             mine.add(task)
             self._under_way.add(task)
             task.add_done_callback(mine.discard)

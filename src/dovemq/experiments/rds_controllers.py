@@ -5,17 +5,20 @@ as long as it runs. It searches the partitions of the owners over the link. Its 
 the Python API, so that they may ask for 100 messages at once.
 """
 
+import asyncio
 import contextlib
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
 from dovemq.bootstrap.opening import Opened, open_service
 from dovemq.bootstrap.shared import Advertised
+from dovemq.core.queue import QueueKey
 from dovemq.experiments.limited_service import LimitedService
 from dovemq.fabric.dequeue import DequeueCounts
 from dovemq.inprocess.asynchronous import AsyncLocalQueue, AsyncLocalQueues
+from dovemq.inprocess.options import QueueOptions
 from dovemq.settings import ACCOUNT
 from dovemq.stores.urls import parse_store_url
 from dovemq.system.ports import LOOPBACK, free_ports
@@ -24,6 +27,9 @@ from dovemq.testing.local_cluster import generator
 
 PORTS: Final = range(26_000, 27_000)
 QUEUE: Final = "figure"
+LOOK_S: Final = 0.05
+LOOKS_MAX: Final = 200
+"""Looks at a controller for a change of the queue."""
 
 
 class Controllers:
@@ -50,6 +56,21 @@ class Controllers:
         handles = [AsyncLocalQueues(each.service, ACCOUNT, each.new_id) for each in self._opened]
         created = await handles[0].create(QUEUE, partitions=partitions)
         self.queues = [created, *[await each.queue(QUEUE) for each in handles[1:]]]
+
+    async def change(self, **options: Unpack[QueueOptions]) -> None:
+        """Changes the queue, and returns when all controllers know it."""
+        await self.queues[0].change(**options)
+        key = QueueKey(ACCOUNT, QUEUE)
+        version = (await self._opened[0].service.queues.find(key)).version
+        for opened in self._opened:
+            for _ in range(LOOKS_MAX):
+                if (await opened.service.queues.find(key)).version >= version:
+                    break
+                await asyncio.sleep(LOOK_S)
+
+    def parked(self, controller: int) -> int:
+        """Receives that a controller holds back at the moment."""
+        return self._opened[controller].fabric.parked
 
     def counts(self) -> DequeueCounts:
         """What all controllers have counted so far, except for the sends."""

@@ -52,7 +52,7 @@ async def measured_unit_costs(
     meter = _CostMeter(controllers, owners_cpu_s)
     await meter.look_at_idle_owners()
     queues, body = controllers.queues, "x" * BODY_BYTES
-    await asyncio.gather(*(queue.change(dequeue_strategy="conventional") for queue in queues[:1]))
+    await queues[0].change(dequeue_strategy="conventional")
 
     async def miss(lane: int) -> None:
         await queues[lane % len(queues)].receive(LARGE)
@@ -99,7 +99,8 @@ class _CostMeter:
         async def lane(number: int) -> None:
             nonlocal sent
             for _ in left:
-                sent += await act(number) or 0
+                more = await act(number)
+                sent += more or 0
 
         await asyncio.gather(*(lane(number) for number in range(LANES)))
         took_s = time.monotonic() - began_s

@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -15,6 +15,7 @@ from dovemq.experiments.rds_controllers import Controllers, controllers
 from dovemq.experiments.rds_costs import measured_unit_costs
 from dovemq.fabric.dequeue import summarise
 from dovemq.fabric.dequeue.costs import PAPER_UNIT_COSTS, DequeueSummary, DequeueUnitCosts
+from dovemq.inprocess.options import QueueOptions
 from dovemq.models.estimates import Estimate, Interval
 
 PARTITIONS: Final = 10
@@ -23,7 +24,7 @@ OWNERS: Final = 5
 CPU_SHARE: Final = 0.1
 """The share of a core of each owner: together half of one of this machine's cores."""
 REQUEST_RATES: Final = (10.0, 20.0, 50.0, 100.0, 150.0, 200.0)
-RATES_WAITING: Final = (10.0, 100.0, 200.0)
+RATES_FEW: Final = (10.0, 100.0, 200.0)
 HIGHEST: Final = 200.0
 SLEEPS_S: Final = (0.05, 0.1, 0.5, 1.0, 2.0)
 GOOD_SLEEPS_S: Final = (0.1, 0.5)
@@ -35,16 +36,21 @@ RUNS_QUICK: Final = 2
 SECONDS_QUICK: Final = 2.0
 RATES_QUICK: Final = (10.0, HIGHEST)
 SLEEPS_QUICK: Final = (0.1, 2.0)
-SETTLE_S: Final = 0.5
-"""The time between two runs, for the purge of what the last one has left."""
-LOOPS: Final[Mapping[str, int]] = {"open": 10, "waiting": 1}
-"""The requests of one consumer that may be under way, by the name of the reading."""
+EMPTY_LOOKS_MAX: Final = 100
+EMPTY_LOOK_S: Final = 0.1
+"""Looks at the queue before a run, until what the last one has left is purged."""
+BLOCKED: Final = "parked blocks"
+OPEN: Final = "open"
+WAITING: Final = "waiting"
+CONNECTIONS: Final = 10
+"""Requests of a consumer under way: with λ = 200, enough for answers that take 50 ms."""
 GAIN: Final = 1.8
 KEPT: Final = 0.9
 WORSE: Final = 0.95
 _TITLES: Final[Mapping[str, str]] = {
-    "open": "up to 10 requests of a consumer under way",
-    "waiting": "a consumer waits for its answer",
+    BLOCKED: "a parked request blocks its controller",
+    OPEN: "up to 10 requests of a consumer",
+    WAITING: "a consumer waits for its answer",
 }
 
 
@@ -61,7 +67,7 @@ class RdsPoint:
     rate: float
 
     @property
-    def options(self) -> dict[str, str | int]:
+    def options(self) -> QueueOptions:
         """The settings of the queue."""
         if self.method == CONVENTIONAL:
             return {"dequeue_strategy": CONVENTIONAL}
@@ -69,21 +75,31 @@ class RdsPoint:
         sleep_ms = round(1_000 * sleep_s)
         return {"dequeue_strategy": "rds", "rds_sleep_ms": sleep_ms, "rds_wake": "timer"}
 
+    def load(self, usual: RdsLoad) -> RdsLoad:
+        return replace(
+            usual,
+            rate=self.rate,
+            connections=1 if self.loop == WAITING else CONNECTIONS,
+            parked_blocks=self.loop == BLOCKED,
+        )
+
 
 def plan(*, quick: bool) -> list[RdsPoint]:
     """All points. Methods change fastest, so that a slow hour of the machine hits all alike."""
-    rates, sleeps = (RATES_QUICK, SLEEPS_QUICK) if quick else (REQUEST_RATES, SLEEPS_S)
-    open_loop = [
-        RdsPoint("open", method, rate)
-        for rate in rates
-        for method in (CONVENTIONAL, *map(method_of, sleeps))
+    rates, few, sleeps = (
+        (RATES_QUICK, RATES_QUICK, SLEEPS_QUICK) if quick else (REQUEST_RATES, RATES_FEW, SLEEPS_S)
+    )
+    shapes = (
+        (BLOCKED, rates, sleeps),
+        (OPEN, few, SLEEPS_QUICK),
+        (WAITING, few, (PAPER_SLEEP_S,)),
+    )
+    return [
+        RdsPoint(loop, method, rate)
+        for loop, its_rates, its_sleeps in shapes
+        for rate in its_rates
+        for method in (CONVENTIONAL, *map(method_of, its_sleeps))
     ]
-    waiting = [
-        RdsPoint("waiting", method, rate)
-        for rate in (RATES_QUICK if quick else RATES_WAITING)
-        for method in (CONVENTIONAL, method_of(PAPER_SLEEP_S))
-    ]
-    return open_loop + waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +117,11 @@ class RdsMeasured:
             for point, runs in self.runs.items()
             if (point.loop, point.method) == (loop, method)
         }
+
+    def per_second(self, point: RdsPoint, value: Callable[[RdsRun], float]) -> float:
+        """The mean over the runs of a point."""
+        runs = self.runs[point]
+        return sum(value(run) / run.seconds for run in runs) / len(runs)
 
     def methods(self, loop: str) -> list[str]:
         return list(dict.fromkeys(point.method for point in self.runs if point.loop == loop))
@@ -132,17 +153,19 @@ async def _measured(service: LimitedService, effort: Effort) -> RdsMeasured:
             for point in points:
                 effort.tell(f"run {number + 1}/{rounds}, {point.method}, λ={point.rate:g}")
                 await _prepare(made, point)
-                seed = effort.seed + number
-                this = replace(load, rate=point.rate, connections=LOOPS[point.loop], seed=seed)
+                this = point.load(replace(load, seed=effort.seed + number))
                 runs[point].append(await run_load(made, this, owners_cpu_s))
     return RdsMeasured(runs, costs, service.reading)
 
 
 async def _prepare(made: Controllers, point: RdsPoint) -> None:
-    queue = made.queues[0]
-    await queue.change(**point.options)  # type: ignore[arg-type]
-    await queue.purge()
-    await asyncio.sleep(SETTLE_S)
+    await made.change(**point.options)
+    for _ in range(EMPTY_LOOKS_MAX):
+        await made.queues[0].purge()
+        await asyncio.sleep(EMPTY_LOOK_S)
+        counts = await made.queues[0].counts()
+        if not counts.visible + counts.leased + counts.delayed:
+            return
 
 
 def figure_of(measured: RdsMeasured) -> Figure:
@@ -162,7 +185,10 @@ _READINGS: Final = (
     f"Consumers use the Python API and ask for {MESSAGES_MAX} messages (N_max). On the wire of SQS "
     "a receive returns at most 10.",
     "The paper does not say whether a consumer waits for its answers. Requests are a Poisson "
-    "process; one that comes while as many as the panel's title says are under way is not sent.",
+    f"process. First panel: one that comes while {CONNECTIONS} of its consumer are under way is "
+    "not sent, nor while its controller holds one back, which is the reading of the simulated "
+    "figures. Second panel: without this rule, which the service does not have. Third panel: none "
+    "is sent while one is under way.",
     "20 senders send 1 KB each as soon as the last one is answered. The paper gives no rate.",
     "rds sleeps for the whole time (RdsWake=timer), as in the paper, and tries at most 3 "
     "partitions (DequeueFanout=3).",
@@ -171,19 +197,10 @@ _READINGS: Final = (
 
 def _columns(measured: RdsMeasured) -> dict[str, Column]:
     points = list(measured.runs)
+    costs = measured.costs
 
-    def mean(point: RdsPoint, value: str) -> float:
-        """The mean a second of an attribute of the counts or of the run."""
-        runs = measured.runs[point]
-        found = (getattr(run, value, None) or getattr(run.counts, value, 0) for run in runs)
-        return sum(
-            each / run.seconds for each, run in zip(found, runs, strict=True)
-        ) / len(runs)  # fmt: skip
-
-    def share(point: RdsPoint, term: str) -> float:
-        terms, runs = measured.terms(point), measured.runs[point]
-        pairs = zip(terms, runs, strict=True)
-        return sum(getattr(each, term) / run.seconds for each, run in pairs) / len(runs)
+    def per_second(value: Callable[[RdsRun], float]) -> list[float]:
+        return [round(measured.per_second(point, value), 4) for point in points]
 
     return {
         "requests_of_a_consumer": [point.loop for point in points],
@@ -193,16 +210,18 @@ def _columns(measured: RdsMeasured) -> dict[str, Column]:
             "throughput",
             [measured.throughputs(each.loop, each.method)[each.rate] for each in points],
         ),
-        **{
-            f"{name}_per_s": [round(mean(point, name), 2) for point in points]
-            for name in ("sent", "hits", "misses", "requests", "refused", "failures")
-        },
+        "sent_per_s": per_second(lambda run: run.counts.sent),
+        "hits_per_s": per_second(lambda run: run.counts.hits),
+        "misses_per_s": per_second(lambda run: run.counts.misses),
         "messages_per_hit": [_messages_per_hit(measured.terms(point)) for point in points],
-        **{
-            f"owners_share_{name}": [round(share(point, f"{name}_cost"), 4) for point in points]
-            for name in ("send", "hit", "message", "miss")
-        },
-        "owners_share_measured": [round(mean(point, "owners_cpu_s"), 4) for point in points],
+        "requests_per_s": per_second(lambda run: run.requests),
+        "refused_per_s": per_second(lambda run: run.refused),
+        "failures_per_s": per_second(lambda run: run.failures),
+        "send_cost": per_second(lambda run: summarise(run.counts, costs).send_cost),
+        "hit_cost": per_second(lambda run: summarise(run.counts, costs).hit_cost),
+        "message_cost": per_second(lambda run: summarise(run.counts, costs).message_cost),
+        "miss_cost": per_second(lambda run: summarise(run.counts, costs).miss_cost),
+        "owners_cpu": per_second(lambda run: run.owners_cpu_s),
     }
 
 
@@ -258,11 +277,12 @@ def _claims(measured: RdsMeasured) -> Iterator[Verdict]:
 
 def _sleep_claims(measured: RdsMeasured) -> Iterator[Verdict]:
     by_sleep = {
-        sleep: measured.throughputs("open", method_of(sleep))[HIGHEST]
+        sleep: measured.throughputs(BLOCKED, method_of(sleep))[HIGHEST]
         for sleep in SLEEPS_S
-        if method_of(sleep) in measured.methods("open")
+        if method_of(sleep) in measured.methods(BLOCKED)
     }
     best = max(by_sleep.values(), key=lambda each: each.mean)
+    # In the panel that has all sleeps.
     yield judge(
         "sleeps of 0.1 to 0.5 s keep a high throughput (λ = 200)",
         "throughput / that of the best sleep",

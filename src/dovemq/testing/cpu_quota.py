@@ -65,7 +65,7 @@ class CpuQuota:
         hierarchy, self.version = _hierarchy(self._root)
         group = hierarchy / f"dovemq-{os.getpid()}-{secrets.token_hex(4)}"
         try:
-            if self.version == 2:  # noqa: PLR2004
+            if self.version == 2:
                 _enable(hierarchy)
             group.mkdir()
             self._group = group

@@ -10,8 +10,12 @@ from dovemq.experiments import (
     joram_balance,
     joram_provisioning,
     joram_queue,
+    joram_service_balance,
+    joram_service_provisioning,
+    joram_service_queue,
     rds_rates,
     rds_readings,
+    rds_service,
     rds_sleeps,
     vma_pages,
     vma_rates,
@@ -32,13 +36,6 @@ CITATIONS: Final[Mapping[str, str]] = {
 class Experiment:
     title: str
     run: Callable[[Effort], Figure]
-
-
-def _rds_service(effort: Effort) -> Figure:
-    # Imported here: it needs the packages of the shared stores.
-    from dovemq.experiments.rds_service import throughput
-
-    return throughput(effort)
 
 
 def _loop(effort: Effort) -> Figure:
@@ -64,8 +61,16 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = {
     "rds-fig10": Experiment("hit rate by requests, simulated", rds_rates.hit_rate),
     "rds-fig11": Experiment("messages per hit by requests, simulated", rds_rates.messages_per_hit),
     "rds-fig12": Experiment("throughput by sleep, simulated", rds_sleeps.sleep_time),
-    "rds-fig14": Experiment("throughput by requests, real service", _rds_service),
+    "rds-fig14": Experiment("throughput by requests, real service", rds_service.throughput),
     "rds-readings": Experiment("throughput under other readings", rds_readings.readings),
+    "joram-fig4": Experiment("rates by waiting messages", joram_service_queue.waiting_messages),
+    "joram-fig5": Experiment("one producer, one consumer", joram_service_queue.one_consumer),
+    "joram-fig6": Experiment("one producer, two consumers", joram_service_queue.two_consumers),
+    "joram-fig7": Experiment("throughput of one partition", joram_service_queue.capacity),
+    "joram-fig8": Experiment("two partitions, unbalanced", joram_service_balance.unbalanced),
+    "joram-fig9": Experiment("two partitions, balanced", joram_service_balance.balanced),
+    "joram-fig10": Experiment("one partition, clients join", joram_service_provisioning.static),
+    "joram-fig11": Experiment("a second partition is added", joram_service_provisioning.dynamic),
     "joram-model-queue": Experiment("one partition by its clients", joram_queue.single_queue),
     "joram-model-balance": Experiment("two partitions by distribution", joram_balance.balance),
     "joram-model-provisioning": Experiment(

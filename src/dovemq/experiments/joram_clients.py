@@ -86,10 +86,9 @@ class PinnedClients:
         self._began_s = time.monotonic()
         self._sample()
 
-    def join(self, role: ClientRole, front_end: int, messages: int | None = None) -> None:
-        """A client joins; a producer ends after so many messages."""
+    def join(self, role: ClientRole, front_end: int) -> None:
         act = self._produce if role is ClientRole.PRODUCER else self._consume
-        self._tasks.append(asyncio.create_task(act(self._urls[front_end], messages)))
+        self._tasks.append(asyncio.create_task(act(self._urls[front_end])))
 
     async def watch(
         self,
@@ -112,20 +111,17 @@ class PinnedClients:
         passed_s = time.monotonic() - self._began_s
         self.samples.append(CountSample(passed_s, self.produced, self.consumed))
 
-    async def _produce(self, url: str, messages: int | None) -> None:
+    async def _produce(self, url: str) -> None:
         message = SendMessageRequest(message_body="x" * BODY_BYTES)
-        sent = 0
         async with _client(url) as client:
-            while messages is None or sent < messages:
+            while True:
                 try:
                     await client.send(QUEUE, message)
+                    self.produced += 1
                 except ClientError:
                     await self._failed()
-                    continue
-                sent += 1
-                self.produced += 1
 
-    async def _consume(self, url: str, messages: int | None) -> None:
+    async def _consume(self, url: str) -> None:
         async with _client(url) as client:
             while True:
                 try:

@@ -75,11 +75,11 @@ async def _filled_and_emptied(urls: list[str], effort: Effort) -> dict[str, list
         await clients.create_queue()
         for number in range(runs):
             effort.tell(f"run {number + 1}/{runs}")
+            await clients.purge()
             clients.begin()
             for _ in range(PRODUCERS):
-                clients.join(ClientRole.PRODUCER, 0, count // PRODUCERS)
-            full = count // PRODUCERS * PRODUCERS
-            await clients.watch(FILL_SECONDS_MAX, every_s=LOOK_S, produced=full)
+                clients.join(ClientRole.PRODUCER, 0)
+            await clients.watch(FILL_SECONDS_MAX, every_s=LOOK_S, produced=count)
             courses["filling"].append(tuple(clients.samples))
             await clients.stop()
             filled = clients.produced

@@ -1,12 +1,11 @@
 """Runs of the real service for joram-fig4 to joram-fig9: given clients at given front ends."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from dovemq.experiments.figure import Curve, Effort, Panel
-from dovemq.experiments.intervals import interval_curve
 from dovemq.experiments.joram_clients import (
     Course,
     PinnedClients,
@@ -118,16 +117,18 @@ async def _run(
     await clients.stop()
 
 
+def mean_course(label: str, courses: Iterable[Course], counted: str) -> Curve:
+    """The mean of all runs in each second; `counted` is produced or consumed."""
+    means = {
+        second: sum(values) / len(values)
+        for second, values in rates_by_second(courses, counted).items()
+    }
+    return Curve(label, tuple(means), tuple(means.values()))
+
+
 def course_panels(title: str, runs: ArrangedRuns) -> tuple[Panel, Panel]:
     """The rates by second, and the messages that wait."""
-    produced, consumed = (
-        {
-            second: Estimate(values).interval
-            for second, values in rates_by_second(runs.courses, counted).items()
-        }
-        for counted in ("produced", "consumed")
-    )
-    rates = (interval_curve("produced", produced), interval_curve("consumed", consumed))
+    rates = tuple(mean_course(kind, runs.courses, kind) for kind in ("produced", "consumed"))
     waiting = tuple(
         Curve(
             f"waiting messages, run {number}",

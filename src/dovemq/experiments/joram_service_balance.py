@@ -1,10 +1,11 @@
 """joram-fig8 and joram-fig9 on the real service: two partitions by the distribution of clients."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from dovemq.experiments.claims import judge
-from dovemq.experiments.figure import Effort, Figure, Panel, PaperMark
+from dovemq.experiments.figure import Curve, Effort, Figure, Panel, PaperMark
 from dovemq.experiments.intervals import interval_columns, interval_curve, ratio
 from dovemq.experiments.joram_balance import BALANCED, DISTRIBUTIONS, UNBALANCED
 from dovemq.experiments.joram_service import (
@@ -40,7 +41,6 @@ def unbalanced(effort: Effort) -> Figure:
     balanced = found[BALANCED]
     unstable = [name for name in UNBALANCED if not name.startswith("uneven")]
     names = tuple(found)
-    places = range(1, len(names) + 1)
     return Figure(
         "Two partitions by the distribution of clients (joram, fig. 8)",
         {
@@ -54,16 +54,7 @@ def unbalanced(effort: Effort) -> Figure:
                 "producers, then consumers, of both partitions",
                 "distribution",
                 "messages/s",
-                tuple(
-                    interval_curve(
-                        kind,
-                        {
-                            float(place): getattr(found[name], kind)
-                            for place, name in zip(places, names, strict=True)
-                        },
-                    )
-                    for kind in ("produced", "consumed")
-                ),
+                tuple(_points(kind, found) for kind in ("produced", "consumed")),
                 (),
                 names,
             ),
@@ -90,6 +81,12 @@ def unbalanced(effort: Effort) -> Figure:
         ),
         (limit, _PAPER_SPREAD, _EXCHANGE, *READINGS, *rates_text(found)),
     )
+
+
+def _points(kind: str, found: Mapping[str, ArrangedRuns]) -> Curve:
+    """A point with its interval for each distribution; `kind` is produced or consumed."""
+    values = {float(place): getattr(runs, kind) for place, runs in enumerate(found.values(), 1)}
+    return replace(interval_curve(kind, values), points=True)
 
 
 def balanced(effort: Effort) -> Figure:

@@ -16,9 +16,9 @@ from typing import Final, Protocol
 from dovemq.client import AdminClient, Refused
 from dovemq.experiments.claims import judge
 from dovemq.experiments.figure import Column, Effort, Figure, Panel, PaperMark, Verdict
-from dovemq.experiments.intervals import interval_columns, interval_curve, ratio
+from dovemq.experiments.intervals import interval_columns, ratio
 from dovemq.experiments.joram_clients import Course, PinnedClients, rates_by_second
-from dovemq.experiments.joram_service import CPU_SHARE, READINGS, run_length
+from dovemq.experiments.joram_service import CPU_SHARE, READINGS, mean_course, run_length
 from dovemq.experiments.limited_service import LimitedService, limited_service
 from dovemq.fabric.autonomic import ClientRole
 from dovemq.models.estimates import Estimate, Interval
@@ -192,10 +192,13 @@ def _figure(
         _columns(found),
         (
             Panel(
-                "one client more every 10 s",
+                "clients join one by one",
                 "time, s",
                 "messages consumed/s",
-                tuple(interval_curve(name, _by_second(runs)) for name, runs in found.items()),
+                tuple(
+                    mean_course(name, (run.course for run in runs), "consumed")
+                    for name, runs in found.items()
+                ),
                 (PaperMark("the thirteenth client joins", x=_added_s(found)),),
             ),
         ),
@@ -203,9 +206,10 @@ def _figure(
         (
             limit,
             *READINGS[1:],
-            "Five producers and ten consumers join, a producer and then two consumers, and none "
-            "leaves. Rates before the step are those of as long a time before the thirteenth "
-            "client as is measured after it; rates after it leave out the first half.",
+            "Five producers and ten consumers join, one every 10 s (0.5 s with --quick), a "
+            "producer and then two consumers, and none leaves. Rates before the step are those of "
+            "as long a time before the thirteenth client as is measured after it; rates after it "
+            "leave out the first half.",
             *missing,
             *(
                 f"audit log, {name}, first run: {line}"

@@ -246,7 +246,7 @@ def _panels(measured: RdsMeasured) -> Iterator[Panel]:
 
 def _marks(measured: RdsMeasured, loop: str) -> tuple[PaperMark, ...]:
     conventional = measured.throughputs(loop, CONVENTIONAL)[HIGHEST].mean
-    return (PaperMark(f"1.8 × conventional at λ = 200, {loop}", y=GAIN * conventional),)
+    return (PaperMark("1.8 × conventional at λ = 200", y=GAIN * conventional),)
 
 
 def _claims(measured: RdsMeasured) -> Iterator[Verdict]:

@@ -16,7 +16,7 @@ from dovemq.experiments.joram_clients import (
 from dovemq.experiments.joram_service import ArrangedRuns, course_columns, course_panels
 from dovemq.experiments.rds_clients import RdsLoad, RdsRun
 from dovemq.experiments.rds_costs import CostSample, fitted
-from dovemq.experiments.rds_service import RdsMeasured, RdsPoint
+from dovemq.experiments.rds_service import RdsMeasured, ServicePoint
 from dovemq.fabric.dequeue import DequeueCounts
 from dovemq.fabric.dequeue.costs import DequeueUnitCosts
 
@@ -31,7 +31,7 @@ def run_of(rate: float) -> RdsRun:
 def measured(gain: float, *, quick: bool = True) -> RdsMeasured:
     """The conventional method falls to a half; rds delivers `gain` times as much at λ = 200."""
 
-    def rate(point: RdsPoint) -> float:
+    def rate(point: ServicePoint) -> float:
         conventional = 1_000.0 if point.rate < rds_service.HIGHEST else 500.0
         if point.method == rds_service.CONVENTIONAL:
             return conventional
@@ -56,20 +56,20 @@ def test_plan_has_all_rates_and_sleeps_of_the_paper() -> None:
 
 
 def test_methods_are_settings_of_the_queue() -> None:
-    point = RdsPoint(rds_service.OPEN, rds_service.method_of(0.05), 10.0)
+    point = ServicePoint(rds_service.OPEN, rds_service.method_of(0.05), 10.0)
     assert point.options == {
         "dequeue_strategy": "rds",
         "rds_sleep_ms": 50,
         "rds_wake": "timer",
     }
-    conventional = RdsPoint(rds_service.OPEN, rds_service.CONVENTIONAL, 10.0)
+    conventional = ServicePoint(rds_service.OPEN, rds_service.CONVENTIONAL, 10.0)
     assert conventional.options == {"dequeue_strategy": "conventional"}
 
 
 def test_loops_are_loads_of_the_clients() -> None:
     usual, method = RdsLoad(1.0, 1), rds_service.CONVENTIONAL
     loads = {
-        loop: RdsPoint(loop, method, 50.0).load(usual)
+        loop: ServicePoint(loop, method, 50.0).load(usual)
         for loop in (rds_service.BLOCKED, rds_service.OPEN, rds_service.WAITING)
     }
     assert [(each.connections, each.parked_blocks) for each in loads.values()] == [
@@ -84,6 +84,7 @@ def test_loops_are_loads_of_the_clients() -> None:
 def test_gain_of_the_paper_holds_if_it_is_measured(quick: bool) -> None:
     figure = rds_service.figure_of(measured(2.0, quick=quick))
     assert all(verdict(figure.verdicts, "80 % more"))
+    assert verdict(figure.verdicts, "180 %") == [True]
     assert all(verdict(figure.verdicts, "conventional method falls"))
     assert verdict(figure.verdicts, "above 1 s") == [True]
     assert verdict(figure.verdicts, "0.1 to 0.5 s") == [True]
@@ -93,6 +94,7 @@ def test_gain_of_the_paper_holds_if_it_is_measured(quick: bool) -> None:
 def test_smaller_gain_does_not_hold() -> None:
     figure = rds_service.figure_of(measured(1.5))
     assert not any(verdict(figure.verdicts, "80 % more"))
+    assert verdict(figure.verdicts, "180 %") == [False]
 
 
 def test_figure_shows_the_terms_of_the_cost() -> None:
@@ -145,6 +147,14 @@ def test_courses_are_columns_and_panels() -> None:
     rates, waiting = course_panels("1 and 2", runs["1 and 2"])
     assert [curve.label for curve in rates.curves] == ["produced", "consumed"]
     assert waiting.curves[0].y[-1] == 38.0
+
+
+def test_quotients_are_those_of_each_run() -> None:
+    fast, slow = steady(10, 5), steady(20, 10)
+    runs = ArrangedRuns((fast, slow), 5.0)
+    found = runs.produced_per_consumed
+    assert (found.mean, found.low, found.high) == (2.0, 2.0, 2.0)
+    assert runs.consumed_over(ArrangedRuns((fast, slow), 5.0)).high == 1.0
 
 
 def filled(rates: tuple[float, float, float], counted: str) -> Course:

@@ -20,12 +20,12 @@ from dovemq.models.estimates import Estimate, Interval
 CPU_SHARE: Final = 0.15
 """The share of a core of each front end."""
 RUNS: Final = 3
-"""As in the paper."""
+"""The paper has as many."""
 RUNS_QUICK: Final = 2
 SECONDS: Final = 25.0
 SECONDS_QUICK: Final = 5.0
 CUT_S: Final = 5.0
-"""The first and the last seconds of a run, which do not count; as in the paper."""
+"""The first and the last seconds of a run, which do not count, neither here nor in the paper."""
 CUT_QUICK_S: Final = 1.0
 
 
@@ -75,6 +75,22 @@ class ArrangedRuns:
     def waiting(self) -> Interval:
         """Messages that were sent and not received at the end."""
         return Estimate(tuple(float(course[-1].waiting) for course in self.courses)).interval
+
+    @property
+    def produced_per_consumed(self) -> Interval:
+        """The quotient of each run, which is steadier than that of the means."""
+        cut_s = self.cut_s
+        pairs = [(produced_rate(each, cut_s), consumed_rate(each, cut_s)) for each in self.courses]
+        return Estimate(tuple(one / max(other, 1e-9) for one, other in pairs)).interval
+
+    def consumed_over(self, other: "ArrangedRuns") -> Interval:
+        """The quotient of the rates of consumption in runs that followed each other."""
+        pairs = zip(self.courses, other.courses, strict=True)
+        rates = [
+            (consumed_rate(mine, self.cut_s), consumed_rate(theirs, other.cut_s))
+            for mine, theirs in pairs
+        ]
+        return Estimate(tuple(one / max(two, 1e-9) for one, two in rates)).interval
 
     def _interval(self, rate: Callable[[Course, float], float]) -> Interval:
         return Estimate(tuple(rate(course, self.cut_s) for course in self.courses)).interval

@@ -6,7 +6,7 @@ from typing import Final
 
 from dovemq.experiments.claims import judge
 from dovemq.experiments.figure import Curve, Effort, Figure, Panel, PaperMark
-from dovemq.experiments.intervals import interval_columns, interval_curve, ratio
+from dovemq.experiments.intervals import interval_columns, interval_curve
 from dovemq.experiments.joram_balance import BALANCED, DISTRIBUTIONS, UNBALANCED
 from dovemq.experiments.joram_service import (
     CPU_SHARE,
@@ -64,7 +64,7 @@ def unbalanced(effort: Effort) -> Figure:
                 judge(
                     f"more is produced than consumed ({name})",
                     "produced / consumed",
-                    [ratio(found[name].produced, found[name].consumed)],
+                    [found[name].produced_per_consumed],
                     least=EQUAL[1],
                 )
                 for name in unstable
@@ -73,7 +73,7 @@ def unbalanced(effort: Effort) -> Figure:
                 judge(
                     f"it consumes less than a balanced distribution, 0.3 instead of 0.35 ({name})",
                     "consumed, balanced / unbalanced",
-                    [ratio(balanced.consumed, found[name].consumed)],
+                    [balanced.consumed_over(found[name])],
                     least=PAPER_GAIN,
                 )
                 for name in UNBALANCED
@@ -106,13 +106,13 @@ def balanced(effort: Effort) -> Figure:
             judge(
                 "as much is consumed as produced",
                 "produced / consumed",
-                [ratio(two.produced, two.consumed)],
+                [two.produced_per_consumed],
                 *EQUAL,
             ),
             judge(
                 "two balanced partitions pass on 0.35 / 0.19 as much as one",
                 "consumed by two partitions / by one, with the same clients",
-                [ratio(two.consumed, one.consumed)],
+                [two.consumed_over(one)],
                 least=PAPER_DOUBLE,
             ),
         ),

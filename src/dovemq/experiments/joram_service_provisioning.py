@@ -41,7 +41,7 @@ class AutoNotThere(Exception):
     """The service does not know `Partitions=auto`."""
 
 
-class Policy(Protocol):
+class JoinPolicy(Protocol):
     name: str
 
     async def begin(self, clients: PinnedClients) -> None:
@@ -157,7 +157,7 @@ def _runs(names: tuple[str, ...], effort: Effort) -> tuple[dict[str, list[Provis
     return found, limit
 
 
-async def _run(service: LimitedService, policy: Policy, effort: Effort) -> ProvisionedRun:
+async def _run(service: LimitedService, policy: JoinPolicy, effort: Effort) -> ProvisionedRun:
     gap_s, after_s = (GAP_QUICK_S, AFTER_QUICK_S) if effort.quick else (GAP_S, AFTER_S)
     async with PinnedClients(service.front_ends.urls) as clients:
         await policy.begin(clients)

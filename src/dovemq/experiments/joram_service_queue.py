@@ -146,7 +146,7 @@ def one_consumer(effort: Effort) -> Figure:
         judge(
             "about twice as much is produced as consumed",
             "produced / consumed",
-            [ratio(runs.produced, runs.consumed)],
+            [runs.produced_per_consumed],
             *TWICE,
         ),
         judge("the queue grows", "waiting messages at the end", [runs.waiting], least=1.0),
@@ -166,13 +166,13 @@ def two_consumers(effort: Effort) -> Figure:
         judge(
             "with two consumers as much is consumed as produced",
             "produced / consumed",
-            [ratio(two.produced, two.consumed)],
+            [two.produced_per_consumed],
             *EQUAL,
         ),
         judge(
             "three consumers make no difference",
             "consumed by three / by two",
-            [ratio(three.consumed, two.consumed)],
+            [three.consumed_over(two)],
             *EQUAL,
         ),
     )

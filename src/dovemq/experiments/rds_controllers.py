@@ -73,7 +73,7 @@ class Controllers:
         return self._opened[controller].fabric.parked
 
     def counts(self) -> DequeueCounts:
-        """What all controllers have counted so far, except for the sends."""
+        """The counts of all controllers so far, except for the sends."""
         tallies = [tally for meter in self._meters for tally in meter.queues.values()]
         return DequeueCounts(
             hits=sum(each.hits for each in tallies),

@@ -45,7 +45,8 @@ PAPERS: Final[Mapping[str, Paper]] = {
         "International Journal of Autonomic Computing 1(1), pages 81–102",
         "",
         "Its rules for adding and removing partitions of a queue and for electing the partition of "
-        "a client, as decisions that simulations run. The service does not use them yet.",
+        "a client, as decisions that simulations run. The service does not use them yet; the "
+        "figures of the real service have fixed partitions, or one that is added by hand.",
     ),
     "elastic": Paper(
         ("Phuong Nguyen", "Klara Nahrstedt"),
@@ -70,8 +71,8 @@ PAPERS: Final[Mapping[str, Paper]] = {
         "High Throughput Dequeueing Technique in Distributed Message Queues for IoT",
         "Journal of Information Processing 25, pages 199–208",
         "https://doi.org/10.2197/ipsjjip.25.199",
-        "Its three ways to search partitions for messages, as decisions that simulations run. The "
-        "service does not use them yet.",
+        "Its three ways to search partitions for messages, which simulations and the service use "
+        "(`DequeueStrategy`).",
     ),
     "bdqs": Paper(
         ("Han Chen", "Fan Ye", "Minkyong Kim", "Hui Lei"),
@@ -92,8 +93,9 @@ def papers_page() -> str:
         "Documents, commands and figures name papers by these short names. `dovemq reproduce ID` "
         "makes a figure and says whether the paper's claims about it hold; "
         "[the models](../explanation/models.md#the-papers-misprints-and-readings) and, for joram "
-        "and rds, [the simulations of partitions](../explanation/fabric-simulations.md) have the "
-        "misprints of the papers, how gaps were filled, and which claims do not hold.",
+        "and rds, [the simulations](../explanation/fabric-simulations.md) and [the measurements of "
+        "partitions](../explanation/fabric-measurements.md) have the misprints of the papers, how "
+        "gaps were filled, and which claims do not hold.",
         *(_section(name, paper) for name, paper in PAPERS.items()),
         section("Figures of our own", table(("id", "figure"), own)),
     )

@@ -11,10 +11,12 @@ from dovemq.experiments.intervals import interval_curve, ratio
 from dovemq.models.estimates import Interval
 
 QUICK_LOOK = Effort(replications=2, horizon_seconds=1.0)
+REAL_SERVICE = {"rds-fig14", *(f"joram-fig{number}" for number in range(4, 12))}
 NAMES = [name for name in EXPERIMENTS if name.startswith(("rds-", "joram-model-"))]
+SIMULATED = [name for name in NAMES if name not in REAL_SERVICE]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SIMULATED)
 def test_every_claim_has_a_threshold_and_every_axis_a_label(name: str) -> None:
     figure: Figure = EXPERIMENTS[name].run(QUICK_LOOK)
     assert figure.verdicts
@@ -24,9 +26,8 @@ def test_every_claim_has_a_threshold_and_every_axis_a_label(name: str) -> None:
     assert len({len(column) for column in figure.data.values()}) == 1
 
 
-def test_figures_of_the_real_service_have_ids_that_are_free() -> None:
-    later = {"rds-fig14", *(f"joram-fig{number}" for number in range(4, 12))}
-    assert not later & set(EXPERIMENTS)
+def test_figures_of_the_real_service_have_the_numbers_of_the_papers() -> None:
+    assert set(EXPERIMENTS) >= REAL_SERVICE
 
 
 def test_figure_of_the_sleep_has_a_verdict_for_every_case() -> None:

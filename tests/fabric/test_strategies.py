@@ -100,6 +100,23 @@ def test_rds_retries_until_the_wait_of_a_long_poll_is_over() -> None:
     played(scene, dequeue_strategy="rds", rds_wake="timer", rds_sleep_ms=500)
 
 
+def test_rds_retries_at_the_partitions_of_other_front_ends_too() -> None:
+    async def scene(world: SpreadWorld) -> None:
+        await world.send_to(3, "far")
+        start_ms = world.clock.now_ms()
+        assert bodies((await world.lease(1, wait_ms=20_000)).messages) == ["far"]
+        assert world.clock.now_ms() <= start_ms + 3 * 500
+
+    for near in ({0}, {0, 1}, {0, 1, 2}):
+        played(
+            scene,
+            is_local=lambda _, number, near=near: number in near,
+            dequeue_strategy="rds",
+            rds_wake="timer",
+            rds_sleep_ms=500,
+        )
+
+
 def test_timer_does_not_end_with_an_arrival() -> None:
     async def scene(world: SpreadWorld) -> None:
         start_ms = world.clock.now_ms()

@@ -97,11 +97,17 @@ class Members:
         if number in self._partitions:
             self._turns[number] = None
 
-    def in_turn(self, numbers: Collection[int], now_ms: int) -> tuple[int, ...]:
-        """These partitions, the least recently tried first, with those of this front end ahead."""
+    def in_turn(
+        self, numbers: Collection[int], now_ms: int, *, missed: bool = False
+    ) -> tuple[int, ...]:
+        """These partitions, the least recently tried first.
+
+        Those of this front end are ahead, unless the receive has `missed` and slept: its next look
+        is a rare one, and must come to every partition.
+        """
         turn = [number for number in self._turns if number in numbers]
         local = self._local_at(now_ms)
-        if len(local) < len(self.numbers):
+        if len(local) < len(self.numbers) and not missed:
             near_first = self._receives % OUTSIDE_EVERY != 0
             turn.sort(key=lambda number: (number in local) != near_first)
         return tuple(turn)

@@ -214,7 +214,8 @@ class Receiving:
     def _chosen(
         self, search: Search, settings: DequeueSettings, numbers: set[int], now_ms: int
     ) -> Step:
-        turn = self._members.in_turn(numbers, now_ms)
+        missed = search.retries > 0 and not self.waits_for_arrivals
+        turn = self._members.in_turn(numbers, now_ms, missed=missed)
         resting = self._outlook.resting(now_ms)
         if resting:
             turn = tuple(sorted(turn, key=lambda number: number in resting))

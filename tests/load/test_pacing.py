@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from dovemq.load.pacing import PAUSE_MS_MAX, TIMER_US_MAX, ClosedPace, GaveUp, OpenPace, Outage
+from dovemq.load.pacing import (
+    PAUSE_MS_MAX,
+    TIMER_US_MAX,
+    ClosedPace,
+    GaveUp,
+    OpenPace,
+    Outage,
+    absence_us,
+)
 from dovemq.load.plan import ArrivalPattern
 from dovemq.testing.clock import VirtualLoop, run_virtually
 
@@ -20,6 +28,23 @@ TURN_US = 10
 def virtually(work: Callable[[Callable[[], int]], Coroutine[Any, Any, None]]) -> None:
     loop = VirtualLoop()
     run_virtually(work(lambda: 1_000 * loop.now_ms()), loop)
+
+
+def test_clients_of_a_wave_come_one_by_one_and_leave_in_reverse_order() -> None:
+    there = [
+        [client for client in range(4) if not absence_us(client, 4, second * SECOND_US, 8_000_000)]
+        for second in range(16)
+    ]
+    wave = [[0], [0, 1], [0, 1, 2], [0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 2], [0, 1], [0]]
+    assert there == [*wave, *wave]
+
+
+@pytest.mark.parametrize("client", range(1, 4))
+def test_client_is_there_after_its_absence(client: int) -> None:
+    for at_us in range(0, 16_000_000, 250_000):
+        back_us = at_us + absence_us(client, 4, at_us, 8_000_000)
+        assert back_us - at_us <= 8_000_000
+        assert absence_us(client, 4, back_us, 8_000_000) == 0
 
 
 def test_closed_pace_pauses_between_requests_and_not_before_the_first() -> None:

@@ -57,6 +57,7 @@ def once(operation: str, mishap: Mishap, number: int = 7) -> Decide:
         {"phases": Phases.APART},
         {"send_rate": 400.0, "receive_rate": 400.0},
         {"plain": True},
+        {"wave_seconds": 1.0, "send_pause_ms": 30, "receivers": 3},
         {"receive_pause_ms": 2, "receive_pauses": Pauses.EXPONENTIAL},
     ],
     ids=str,

@@ -38,6 +38,8 @@ def _add_clients(parser: CommandParser) -> None:
     add("--receivers", "N", "receivers per queue", count, 8)
     add("--messages", "N", "messages per sender (default: 1000, or with --seconds no limit)", count)
     add("--seconds", "S", "longest time of sending", _positive, dest="seconds_max")
+    text = "length of a wave: all clients but the first come one by one, and leave one by one"
+    add("--wave", "S", text, _positive, dest="wave_seconds")
     text = "size of a body: label, checksum and random text"
     add("--bytes", "N", text, count, 1024, dest="body_bytes")
     text = "seconds between two sends of a sender"

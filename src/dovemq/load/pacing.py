@@ -17,6 +17,19 @@ TIMER_US_MAX: Final = 1_000
 """Timers of the event loop have a resolution of a millisecond; their delay is not the service's."""
 
 
+def absence_us(client: int, clients: int, elapsed_us: int, wave_us: int) -> int:
+    """The time until a client of a load in waves is back; 0 while it is there.
+
+    The clients of a queue come one after the other in the first half of a wave, and leave in the
+    reverse order in the second. The first one stays, so that nothing waits for the next wave.
+    """
+    comes_us = wave_us * client // (2 * clients)
+    at_us = elapsed_us % wave_us
+    if not client or comes_us <= at_us < wave_us - comes_us:
+        return 0
+    return (comes_us - at_us) % wave_us
+
+
 class RequestPace(Protocol):
     async def next_us(self) -> int:
         """Waits until the next request is due, and returns the time from which it counts."""

@@ -19,6 +19,8 @@ DRAIN_SPARE_MS: Final = 5_000
 INTERVALS_MAX: Final = 20
 """Random intervals are longer than so many times their mean less than once in a billion."""
 
+WAVE_SECONDS_MIN: Final = 1
+
 _COUNTS: Final = (
     *("applications", "receivers", "senders"),
     *("processes", "repetitions", "lease_seconds"),
@@ -68,7 +70,8 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
     `send_rate` and `receive_rate` are messages and requests per second of all clients together;
     with a rate there is no pause. `punctual` requests go out at their exact time, at the cost of a
     processor. `receive_pauses`: the work on received messages takes `receive_pause_ms` each time,
-    or on average.
+    or on average. `wave_seconds`: the clients of a queue come and leave again and again, in waves
+    of this length; all but the first of each kind.
 
     `resend`: a send that was refused or has no answer is repeated. `plain`: messages have no
     attributes, and receivers request none. After `answer_ms_max` an answer counts as lost. After
@@ -88,6 +91,7 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
     receivers: int = 8
     messages: int | None = 1_000
     seconds_max: float | None = None
+    wave_seconds: float | None = None
     send_pause_ms: int = 0
     receive_pause_ms: int = 0
     receive_pauses: Pauses = Pauses.CONSTANT
@@ -139,6 +143,10 @@ class LoadPlan(Struct, frozen=True, kw_only=True):
         for field in ("send_rate", "receive_rate"):
             rate = getattr(self, field)
             yield field, rate is None or rate > 0, "more than 0"
+        wave = self.wave_seconds
+        rated = self.send_rate is not None or self.receive_rate is not None
+        in_waves = wave is None or (wave >= WAVE_SECONDS_MIN and not rated)
+        yield "wave_seconds", in_waves, f"at least {WAVE_SECONDS_MIN}, and without rates"
         patient = self.answer_ms_max > 1_000 * self.wait_seconds
         yield "answer_ms_max", patient, "longer than a receive may wait"
         in_order = not (self.fifo and self.resend) or self.send_batch == 1

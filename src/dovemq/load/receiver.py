@@ -39,6 +39,7 @@ class Receiver(Thread):
     async def work(self, starts_us: int) -> None:
         pace = self.pace(starts_us, self.plan.receive_rate, self.plan.receivers_total)
         while not self.stopping:
+            await self.attend(self.plan.receivers, starts_us)
             await self._cycle(await pace.next_us())
 
     async def _cycle(self, from_us: int) -> None:

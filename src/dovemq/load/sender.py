@@ -51,6 +51,7 @@ class Sender(Thread):
         ends_us = None if plan.seconds_max is None else starts_us + int(plan.seconds_max * 1e6)
         next_seq = 1
         while plan.messages is None or next_seq <= plan.messages:
+            await self.attend(plan.senders, starts_us)
             from_us = await pace.next_us()
             if self.stopping or (ends_us is not None and self.now_us() >= ends_us):
                 return

@@ -13,7 +13,7 @@ from msgspec import Struct
 from dovemq.client import ClientError, Refused, SqsClient
 from dovemq.client.errors import Unconnected
 from dovemq.load.counters import WorkerCounters
-from dovemq.load.pacing import ClosedPace, GaveUp, OpenPace, Outage, RequestPace
+from dovemq.load.pacing import ClosedPace, GaveUp, OpenPace, Outage, RequestPace, absence_us
 from dovemq.load.plan import Endpoint, LoadPlan
 
 _SERVER_ERROR: Final = 500
@@ -117,6 +117,20 @@ class Thread(abc.ABC):
             attempts_max=1,
             answer_seconds_max=self.plan.answer_ms_max / 1_000,
         )
+
+    async def attend(self, clients: int, starts_us: int) -> None:
+        """Wait while this client of a load in waves is away; it has no connection then.
+
+        `clients` is the number of clients of this kind that a queue has.
+        """
+        if self.plan.wave_seconds is None:
+            return
+        elapsed_us, wave_us = self.now_us() - starts_us, round(self.plan.wave_seconds * 1e6)
+        away_us = absence_us(self.number % clients, clients, max(elapsed_us, 0), wave_us)
+        if away_us:
+            await self.client.close()
+            self.client = self.new_client()
+            await asyncio.sleep(away_us / 1e6)
 
     def pace(
         self, starts_us: int, rate: float | None, clients: int, pause_ms: int = 0

@@ -112,6 +112,13 @@ class LocalFrontEnds(LocalService):
             quota.start()
             quota.add(server.pid)
 
+    def restart(self, number: int) -> None:
+        """Start a front end again that was killed, with its quota."""
+        server = self.servers[number]
+        server.start()
+        if self._quotas:
+            self._quotas[number].add(server.pid)
+
     def stop(self) -> None:
         for server in self.servers:
             with contextlib.suppress(ProcessLookupError):

@@ -14,7 +14,15 @@ class Clocks:
 
 
 def used(clocks: Clocks, cores: float) -> CpuUse:
-    return CpuUse(lambda: clocks.cpu, lambda: clocks.wall, cores)
+    return CpuUse(lambda: clocks.cpu, lambda: clocks.wall, lambda: cores)
+
+
+def test_changed_quota_counts_from_the_next_look_on() -> None:
+    clocks, cores = Clocks(), [1.0]
+    use = CpuUse(lambda: clocks.cpu, lambda: clocks.wall, lambda: cores[0])
+    cores[0] = 0.25
+    clocks.cpu, clocks.wall = 5.5, 102.0
+    assert use.look() == pytest.approx(1.0)
 
 
 def test_use_is_a_share_of_the_quota_since_the_last_look() -> None:

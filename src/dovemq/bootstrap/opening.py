@@ -158,7 +158,7 @@ async def open_service(
 
 
 def _sizing(shared: "SharedStore | None", traffic: PartitionTraffic) -> SizingPorts:
-    use = CpuUse(time.process_time, time.monotonic, cpu_cores())
+    use = CpuUse(time.process_time, time.monotonic, cpu_cores)
     if shared is None:
         return SizingPorts(traffic, use.look)
     store = shared.store

@@ -16,13 +16,16 @@ _GROUPS: Final = Path("/proc/self/cgroup")
 
 
 class CpuUse:
-    """Utilisation between two looks. `cpu_seconds` and `monotonic_seconds` are the clocks."""
+    """Utilisation between two looks. `cpu_seconds` and `monotonic_seconds` are the clocks.
+
+    `cores` tells how many cores may be used: it is asked at each look, since a quota can change.
+    """
 
     def __init__(
         self,
         cpu_seconds: Callable[[], float],
         monotonic_seconds: Callable[[], float],
-        cores: float = CORES_MAX,
+        cores: Callable[[], float],
     ) -> None:
         self._cpu_seconds = cpu_seconds
         self._monotonic_seconds = monotonic_seconds
@@ -35,7 +38,7 @@ class CpuUse:
         used, now = self._cpu_seconds(), self._monotonic_seconds()
         spent, passed = used - self._used, now - self._looked
         self._used, self._looked = used, now
-        return max(spent / (passed * self._cores), 0.0) if passed > 0 else 0.0
+        return max(spent / (passed * self._cores()), 0.0) if passed > 0 else 0.0
 
 
 def cpu_cores(root: Path = _ROOT, groups: Path = _GROUPS) -> float:

@@ -95,6 +95,26 @@ async def test_poll_is_woken_by_a_send_through_another_front_end(front_ends: Fro
 
 
 @in_virtual_time
+async def test_arrival_that_a_poll_of_its_owner_takes_wakes_no_other_front_end(
+    front_ends: FrontEnds,
+) -> None:
+    services = await _served(front_ends, 3)
+    queue = await _seen_by_all(services[0], "jobs")
+    assert await services[0].service.messages.receive(queue, 1) == []
+    owner = next(each for each in services if each.member.owns(queue))
+    polls = {each: asyncio.ensure_future(each.poll(queue)) for each in services}
+    await asyncio.sleep(1)
+    before = front_ends.network.hops
+    await owner.send(queue, 1)
+    assert await polls.pop(owner) == ["m0"]
+    await asyncio.sleep(1)
+    assert front_ends.network.hops == before
+    await owner.send(queue, 2)
+    assert sorted(await asyncio.gather(*polls.values())) == [["m0"], ["m1"]]
+    await _stop(services)
+
+
+@in_virtual_time
 async def test_poll_stays_while_the_owner_hands_the_queue_over(front_ends: FrontEnds) -> None:
     services = await _served(front_ends, 3)
     queue = await _seen_by_all(services[0], "jobs")

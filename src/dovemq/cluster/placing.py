@@ -18,7 +18,7 @@ from dovemq.cluster.ports import Link, LocalPartition, NotOwner, OpenPartition, 
 from dovemq.cluster.routing import RoutedPartition, Verb
 from dovemq.cluster.sightings import FrontEnd
 from dovemq.cluster.tenure import MonotonicClock, Tenure
-from dovemq.cluster.watchers import Wake, Watchers
+from dovemq.cluster.watchers import OwnFirst, Wake, Watchers
 from dovemq.core.errors import (
     Busy,
     DoveError,
@@ -41,8 +41,6 @@ CLOSING_SECONDS_MAX: Final = 10
 """The longest wait for the pending writes of a partition that is handed over."""
 PATIENCE_MS: Final = 5_000
 """The longest time for which a verb looks for an owner that takes it."""
-PEERS_LATER_SECONDS: Final = 0.002
-"""The time in which receives of the owner may take what arrived before others hear of it."""
 PAUSE_MS_MIN: Final = 50
 PAUSE_MS_MAX: Final = 500
 
@@ -98,8 +96,7 @@ class PlacedPartition(RoutedPartition):
         self._peers = peers
         self._watched: Partition | None = None
         self._unwatch: Wake = lambda: None
-        self._hint_timer: asyncio.TimerHandle | None = None
-        self._hint_task: asyncio.Task[None] | None = None
+        self._waking = OwnFirst(self._watchers, peers, self._is_something_left)
         self._watchers.changed = peers.changed = self._listen
 
     @property
@@ -358,33 +355,16 @@ class PlacedPartition(RoutedPartition):
         self._unwatch()
         self._watched, self._unwatch = wanted, lambda: None
         if wanted is not None:
-            self._unwatch = wanted.watch(self._arrived if self._here else self._watchers.wake)
+            self._unwatch = wanted.watch(
+                self._waking.arrived if self._here else self._watchers.wake
+            )
 
-    def _arrived(self) -> None:
-        """Wake the watchers of this front end first.
-
-        If they take what has arrived, those of others would ask over the link for nothing.
-        """
-        self._watchers.wake()
-        if not self._watchers:
-            self._peers.wake()
-        elif self._peers and self._hint_timer is None:
-            loop = asyncio.get_running_loop()
-            self._hint_timer = loop.call_later(PEERS_LATER_SECONDS, self._hint_peers)
-
-    def _hint_peers(self) -> None:
-        # What arrives from now on needs a hint of its own.
-        self._hint_timer = None
-        self._hint_task = asyncio.get_running_loop().create_task(self._wake_peers_if_needed())
-
-    async def _wake_peers_if_needed(self) -> None:
-        """Wake the watchers of other front ends, unless nothing is left for them."""
+    async def _is_something_left(self) -> bool:
         here = self._here
         if here is not None:
             with contextlib.suppress(DoveError):
-                if not (await here.partition.counts(self._around.clock.now_ms())).visible:
-                    return
-        self._peers.wake()
+                return (await here.partition.counts(self._around.clock.now_ms())).visible > 0
+        return True
 
     def _wake_all(self) -> None:
         self._watchers.wake()

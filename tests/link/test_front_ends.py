@@ -118,7 +118,7 @@ async def three() -> AsyncIterator[list[RealFrontEnd]]:
 
 def _all_see_all(front_ends: list[RealFrontEnd]) -> Callable[[], bool]:
     return lambda: all(
-        len(each.store.membership.front_ends) == len(front_ends) for each in front_ends
+        len(each.store.membership.serving()) == len(front_ends) for each in front_ends
     )
 
 

@@ -23,11 +23,12 @@ import sys
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from bench.shared_faults.runs import WRONG
 from bench.tables import Row, parser_of, show
 from dovemq.client import AdminClient, ClientError
 from dovemq.experiments.limited_service import LimitedService, limited_service
@@ -36,7 +37,6 @@ from dovemq.load.judgement import Violation
 from dovemq.load.plan import Endpoint, LoadPlan
 from dovemq.load.run import Live
 from dovemq.load.run import run as run_load
-from dovemq.testing.local_server import LocalServer
 
 FRONT_ENDS: Final = 3
 CPU_SHARE: Final = 0.2
@@ -50,7 +50,6 @@ FLOODED_COUNT: Final = 50
 """Visible messages from which on a partition counts as flooded."""
 MOMENTS: Final = ("addition", "removal", "exchange")
 ACCOUNT: Final = "000000000000"
-WRONG: Final = ("lost", "corrupted", "strange", "returned", "doubled", "late")
 EXCHANGED: Final = "dovemq_messages_exchanged_total"
 AUDITED_MAX: Final = 1_000
 
@@ -134,7 +133,7 @@ class Watch:
         found: Sighting | None = None
         for number, server in enumerate(self.service.front_ends.servers):
             with contextlib.suppress(ClientError):
-                async with _asked(server) as admin:
+                async with AdminClient(server.admin_url, attempts_max=1) as admin:
                     document = await admin.explanation(ACCOUNT, self.queue)
                 if document["leads"]:
                     return Sighting(document["partitions"], number)
@@ -159,12 +158,6 @@ class Watch:
         await asyncio.to_thread(server.kill)
         await asyncio.sleep(DOWN_SECONDS)
         await asyncio.to_thread(self.service.front_ends.restart, number)
-
-
-@contextlib.asynccontextmanager
-async def _asked(server: LocalServer) -> AsyncIterator[AdminClient]:
-    async with AdminClient(server.admin_url, attempts_max=1) as admin:
-        yield admin
 
 
 def _exchanged(metrics_url: str) -> int:

@@ -42,7 +42,7 @@ class BrokerConnection:
     """One connection, from `open` until `lost`. Messages may arrive before `open` returns."""
 
     def __init__(self, plan: BridgePlan, arrived: Arrived, *, clean: bool = False) -> None:
-        """With `clean` the broker forgets the session of this client."""
+        """The broker forgets the session of this client if `clean` is true."""
         self._plan = plan
         self._arrived = arrived
         self._clean = clean

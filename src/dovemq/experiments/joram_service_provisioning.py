@@ -9,11 +9,11 @@ A *policy* says how many partitions the queue has and at which front end a clien
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from dovemq.client import AdminClient, Refused
+from dovemq.client import AdminClient
 from dovemq.experiments.claims import judge
 from dovemq.experiments.figure import Column, Effort, Figure, Panel, PaperMark, Verdict
 from dovemq.experiments.intervals import interval_columns, ratio
@@ -35,10 +35,6 @@ AUDIT_SHOWN: Final = 20
 PAPER_STEP: Final = 3.7 / 1.9
 STEP: Final = (1.85, 2.05)
 SETTLED: Final = (0.95, 1.05)
-
-
-class AutoNotThere(Exception):
-    """The service does not know `Partitions=auto`."""
 
 
 class JoinPolicy(Protocol):
@@ -82,10 +78,7 @@ class AutoPolicy(StaticPolicy):
     name = "auto"
 
     async def begin(self, clients: PinnedClients) -> None:
-        try:
-            await clients.create_queue({"Partitions": "auto", "PartitionsMax": "2"})
-        except Refused as error:
-            raise AutoNotThere from error
+        await clients.create_queue({"Partitions": "auto", "PartitionsMax": "2"})
 
     async def front_end_for(self, joined: int, role: ClientRole, clients: PinnedClients) -> int:
         return self._owners[joined % len(self._owners)]
@@ -134,9 +127,8 @@ def static(effort: Effort) -> Figure:
 def dynamic(effort: Effort) -> Figure:
     """Fig. 11."""
     found, limit = _runs(tuple(POLICIES), effort)
-    missing = [f"This service does not have Partitions={each}." for each in POLICIES.keys() - found]
     title = "A second partition is added while clients join (joram, fig. 11)"
-    return _figure(title, found, limit, missing)
+    return _figure(title, found, limit)
 
 
 def _runs(names: tuple[str, ...], effort: Effort) -> tuple[dict[str, list[ProvisionedRun]], str]:
@@ -144,15 +136,11 @@ def _runs(names: tuple[str, ...], effort: Effort) -> tuple[dict[str, list[Provis
     found: dict[str, list[ProvisionedRun]] = {}
     limit, runs = "", run_length(effort).runs
     for number in range(runs):
-        # A policy that the service does not have is tried once.
-        for name in names if number == 0 else tuple(found):
+        for name in names:
             effort.tell(f"run {number + 1}/{runs}, {name}")
             with limited_service(FRONT_ENDS, FRONT_ENDS, CPU_SHARE) as service:
                 limit = service.reading
-                try:
-                    run = asyncio.run(_run(service, POLICIES[name](service), effort))
-                except AutoNotThere:
-                    continue
+                run = asyncio.run(_run(service, POLICIES[name](service), effort))
             found.setdefault(name, []).append(run)
     return found, limit
 
@@ -184,9 +172,7 @@ async def _audit(service: LimitedService) -> tuple[str, ...]:
     return tuple(", ".join(f"{name} {entry.get(name)}" for name in shown) for entry in entries)
 
 
-def _figure(
-    title: str, found: Mapping[str, list[ProvisionedRun]], limit: str, missing: Sequence[str] = ()
-) -> Figure:
+def _figure(title: str, found: Mapping[str, list[ProvisionedRun]], limit: str) -> Figure:
     return Figure(
         title,
         _columns(found),
@@ -210,7 +196,6 @@ def _figure(
             "producer and then two consumers, and none leaves. Rates before the step are those of "
             "as long a time before the thirteenth client as is measured after it; rates after it "
             "leave out the first half.",
-            *missing,
             *(
                 f"audit log, {name}, first run: {line}"
                 for name, runs in found.items()

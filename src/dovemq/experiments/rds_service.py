@@ -295,7 +295,7 @@ def _by_rate(measured: RdsMeasured, loop: str, method: str) -> dict[float, Servi
 
 
 def _sleep_claims(measured: RdsMeasured) -> Iterator[Verdict]:
-    """In the panel that has all sleeps, at the highest rate."""
+    """The claims about the sleep, for the panel that has all sleeps and for the highest rate."""
     by_sleep = {
         sleep: ServicePoint(BLOCKED, method_of(sleep), HIGHEST)
         for sleep in SLEEPS_S

@@ -131,7 +131,7 @@ class ModulatedPoisson:
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """At each time of a process a batch of jobs arrives: `size_mean` jobs, or as many in the mean.
+    """A batch of jobs arrives at each time of a process: `size_mean` jobs, or as many in the mean.
 
     Geometric sizes are 1, 2, 3, …; fixed ones are whole.
     """

@@ -85,11 +85,16 @@ class LogicalPartition:
         return await self._receiving.lease(ask, now_ms, self._first() if self._auto else ())
 
     async def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+        self,
+        receipts: Sequence[Receipt],
+        now_ms: int,
+        *,
+        moved: bool = False,
+        forced: bool = False,
     ) -> list[Settlement]:
         async def settled(number: int, some: Sequence[Receipt]) -> list[Settlement]:
             partition = self._members[number]
-            answers = await partition.settle(some, self._clock.now_ms(), moved=moved)
+            answers = await partition.settle(some, self._clock.now_ms(), moved=moved, forced=forced)
             self._in_flight.gave(-answers.count(Settlement.SETTLED))
             return answers
 

@@ -150,11 +150,16 @@ class NastyPartition:
         return leased
 
     async def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+        self,
+        receipts: Sequence[Receipt],
+        now_ms: int,
+        *,
+        moved: bool = False,
+        forced: bool = False,
     ) -> list[Settlement]:
         for receipt in receipts:
             self._leases.pop(receipt.sequence, None)
-        return await self._called(self.inner.settle, receipts, moved=moved)
+        return await self._called(self.inner.settle, receipts, moved=moved, forced=forced)
 
     async def extend(self, changes: Sequence[tuple[Receipt, int]], now_ms: int) -> list[Extension]:
         return await self._called(self.inner.extend, changes)

@@ -240,9 +240,16 @@ class TakenPartition:
         return await self._called(lambda each, now: each.lease(ask, now))
 
     async def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+        self,
+        receipts: Sequence[Receipt],
+        now_ms: int,
+        *,
+        moved: bool = False,
+        forced: bool = False,
     ) -> list[Settlement]:
-        return await self._called(lambda each, now: each.settle(receipts, now, moved=moved))
+        return await self._called(
+            lambda each, now: each.settle(receipts, now, moved=moved, forced=forced)
+        )
 
     async def extend(self, changes: Sequence[tuple[Receipt, int]], now_ms: int) -> list[Extension]:
         return await self._called(lambda each, now: each.extend(changes, now))

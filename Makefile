@@ -78,6 +78,7 @@ test-full: export DOVETEST_STORAGE := 1
 test-full: export DOVETEST_CONTRACT := 1
 test-full: export DOVETEST_ACCEPTANCE := 1
 test-full: export DOVETEST_TAKEOVERS := 200
+test-full: export DOVETEST_OPENAPI := 300
 test-full: PYTEST += --timeout 3600 -o faulthandler_timeout=0
 test-full: check suite
 	$(BIN)/python -m bench.flat

@@ -30,6 +30,7 @@ from dovemq.server.metrics import Metrics, request_samples, store_samples
 from dovemq.server.proxies import Proxies
 from dovemq.server.run import Server, allow_connections, reload_on_hangup, until_stopped
 from dovemq.server.sessions import LoginLimits
+from dovemq.server.snapshots import Snapshots
 from dovemq.server.traffic import Handle
 from dovemq.service import Service
 from dovemq.service.audit import OK, AuditEntry, bounded
@@ -343,17 +344,20 @@ def _build_admin(
     service = opened.service
     measurements = Measurements()
     logins = FailureLimit(settings.failures_max, settings.failure_seconds * 1_000, "logins")
+    metrics = Metrics(service, meter, settings.metrics_queues_max, [samples], measurements)
     context = AdminContext(
         service,
         gauges,
         opened.care,
+        new_id=opened.new_id,
+        snapshots=Snapshots(service, metrics.tally, alone=opened.cluster is None),
         cluster=opened.cluster,
         leaving=leaving,
         region=settings.region,
         audit=audit,
         logins=LoginLimits(logins, settings.address_logins_max),
         explain=opened.fabric.explain,
-        metrics=Metrics(service, meter, settings.metrics_queues_max, [samples], measurements),
+        metrics=metrics,
         measurements=measurements,
     )
     return AdminApi(

@@ -40,12 +40,7 @@ class RoutedPartition:
         return self.route(lambda to, at: to.lease(ask, at), now_ms)
 
     def settle(
-        self,
-        receipts: Sequence[Receipt],
-        now_ms: int,
-        *,
-        moved: bool = False,
-        forced: bool = False,
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> Awaitable[list[Settlement]]:
         return self.route(
             lambda to, at: to.settle(receipts, at, moved=moved, forced=forced), now_ms

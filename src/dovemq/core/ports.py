@@ -57,12 +57,7 @@ class Partition(Protocol):
         """
 
     def settle(
-        self,
-        receipts: Sequence[Receipt],
-        now_ms: int,
-        *,
-        moved: bool = False,
-        forced: bool = False,
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> Awaitable[list[Settlement]]:
         """Delete messages durably. Settling twice does no harm.
 

@@ -85,12 +85,7 @@ class LogicalPartition:
         return await self._receiving.lease(ask, now_ms, self._first() if self._auto else ())
 
     async def settle(
-        self,
-        receipts: Sequence[Receipt],
-        now_ms: int,
-        *,
-        moved: bool = False,
-        forced: bool = False,
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> list[Settlement]:
         async def settled(number: int, some: Sequence[Receipt]) -> list[Settlement]:
             partition = self._members[number]

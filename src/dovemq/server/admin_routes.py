@@ -8,18 +8,26 @@ from dovemq.server import (
     admin_consistency,
     admin_credentials,
     admin_judgements,
+    admin_messages,
+    admin_moves,
+    admin_overview,
     admin_queues,
     admin_sessions,
     admin_store,
+    admin_usage,
 )
 from dovemq.server.admin_context import AdminRoute
 
 _MODULES: Final = (
     admin_store,
     admin_cluster,
+    admin_overview,
     admin_queues,
+    admin_messages,
+    admin_moves,
     admin_consistency,
     admin_accounts,
+    admin_usage,
     admin_judgements,
     admin_credentials,
     admin_sessions,

@@ -14,6 +14,8 @@ from dovemq.core.ports import Clock, Store
 from dovemq.core.queue import Queue
 from dovemq.fabric.autonomic import ClientRole
 from dovemq.service.accounts import Accounts
+from dovemq.service.clients import Clients
+from dovemq.service.interventions import Interventions
 from dovemq.service.messages import Messages
 from dovemq.service.moves import Moves
 from dovemq.service.polls import Polls
@@ -36,8 +38,10 @@ class Service:
     accounts: Accounts
     queues: Queues
     messages: Messages
+    interventions: Interventions
     moves: Moves
     polls: Polls
+    clients: Clients = field(default_factory=Clients)
     leads: Callable[[], bool] | None = None
     """Whether this front end does what one does for all; None if there is no other."""
     on_drain: Callable[[], None] = lambda: None
@@ -129,9 +133,10 @@ def build_service(
         accounts,
         Queues(store, clock, observer, polls, accounts, strict=strict_aws),
         Messages(store, clock, observer, polls, ByteQuotas(store, accounts)),
+        Interventions(store, clock, observer, polls),
         Moves(store, clock, observer, new_id, leads or (lambda: True)),
         polls,
-        leads,
-        on_drain,
-        join,
+        leads=leads,
+        on_drain=on_drain,
+        join=join,
     )

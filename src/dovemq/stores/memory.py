@@ -89,12 +89,7 @@ class MemoryPartition:
         )
 
     async def settle(
-        self,
-        receipts: Sequence[Receipt],
-        now_ms: int,
-        *,
-        moved: bool = False,
-        forced: bool = False,
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> list[Settlement]:
         self._begin(now_ms)
         settlements = [

@@ -150,12 +150,7 @@ class NastyPartition:
         return leased
 
     async def settle(
-        self,
-        receipts: Sequence[Receipt],
-        now_ms: int,
-        *,
-        moved: bool = False,
-        forced: bool = False,
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> list[Settlement]:
         for receipt in receipts:
             self._leases.pop(receipt.sequence, None)

@@ -240,12 +240,7 @@ class TakenPartition:
         return await self._called(lambda each, now: each.lease(ask, now))
 
     async def settle(
-        self,
-        receipts: Sequence[Receipt],
-        now_ms: int,
-        *,
-        moved: bool = False,
-        forced: bool = False,
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> list[Settlement]:
         return await self._called(
             lambda each, now: each.settle(receipts, now, moved=moved, forced=forced)

@@ -77,12 +77,7 @@ class RemotePartition:
         return leased_of(answer, now_ms)
 
     def settle(
-        self,
-        receipts: Sequence[Receipt],
-        now_ms: int,
-        *,
-        moved: bool = False,
-        forced: bool = False,
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> Awaitable[list[Settlement]]:
         return self._link.ask(SettleVerb(self._place, list(receipts), moved, forced=forced))
 

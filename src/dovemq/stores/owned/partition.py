@@ -123,12 +123,7 @@ class OwnedPartition:
         return Leased([], [], picked.more, picked.next_due_ms)
 
     async def settle(
-        self,
-        receipts: Sequence[Receipt],
-        now_ms: int,
-        *,
-        moved: bool = False,
-        forced: bool = False,
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> list[Settlement]:
         self._check_open()
         self._commits.check_usable()

@@ -73,12 +73,7 @@ class LoggedPartition(OwnedPartition):
         return leased
 
     async def settle(
-        self,
-        receipts: Sequence[Receipt],
-        now_ms: int,
-        *,
-        moved: bool = False,
-        forced: bool = False,
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> list[Settlement]:
         await self._these_loaded(receipts)
         return await super().settle(receipts, now_ms, moved=moved, forced=forced)

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from dovemq.bootstrap.opening import Opened, open_service
 from dovemq.configuration import is_loopback, reachable_host, read_toml
+from dovemq.console import Console
 from dovemq.core.access import Keyring
 from dovemq.fabric.autonomic import ActionKind
 from dovemq.server.admin import AdminApi
@@ -311,7 +312,8 @@ def _build_server(
         lambda: _gauges(server),
         lambda: server.leaving,
     )
-    handles: list[Handle] = [endpoint.handle, admin.handle]
+    admin_handle = Console().around(admin.handle) if settings.console else admin.handle
+    handles: list[Handle] = [endpoint.handle, admin_handle]
     if settings.insecure_no_auth:
         handles = [local_only(handle) for handle in handles]
     server = Server(

@@ -2,22 +2,23 @@
 
 import os
 import re
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import axe_core_python
+import boto3
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from dovemq.console import ROOT, Console
 from dovemq.http import HttpRequest
 from tests.console.site import Site, problems_of
 
-AXE = Path(axe_core_python.__file__).parent / "axe.min.js"
+AXE = files("axe_core_python") / "axe.min.js"
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 QUEUES = 1_000
 SERIOUS = ("serious", "critical")
-PHONE = {"width": 390, "height": 800}
+PHONE: ViewportSize = {"width": 390, "height": 800}
 TABS = (
     "", "messages", "send", "moves", "attributes", "clients", "partitions", "consistency",
     "transfer",
@@ -39,7 +40,7 @@ def test_overview_shows_totals_alerts_and_the_largest_queues(site: Site, page: P
 def test_figures_change_while_somebody_looks(site: Site, page: Page) -> None:
     site.queue("orders")
     site.open_queue(page, "orders")
-    visible = page.locator("dl.tiles div", has_text="Visible").locator("dd")
+    visible = page.locator('dl.tiles div:has(dt:text-is("Visible")) dd')
     expect(visible).to_have_text("0")
     site.send("orders", "a", "b", "c")
     expect(visible).to_have_text("3")
@@ -161,10 +162,12 @@ def test_pictures_of_the_documents_are_taken(site: Site, browser: Browser) -> No
     _, dead = site.dead_letters(25)
     site.queue("invoices")
     site.send("invoices", *(f"invoice {number}" for number in range(140)))
+    sqs = boto3.client("sqs", **site.server.boto3_kwargs)
+    url = sqs.get_queue_url(QueueName="invoices")["QueueUrl"]
     for scheme in ("light", "dark"):
         context = browser.new_context(
             viewport={"width": 1280, "height": 860},
-            color_scheme=scheme,  # type: ignore[arg-type]
+            color_scheme=scheme,
         )
         page = context.new_page()
         site.log_in(page)
@@ -176,9 +179,21 @@ def test_pictures_of_the_documents_are_taken(site: Site, browser: Browser) -> No
             ("queue", ("queues", site.account, "invoices")),
         ):
             site.open(page, *place)
-            page.wait_for_timeout(12_000 if name in ("overview", "queue") else 2_000)
+            for _ in range(20 if name in ("overview", "queue") else 1):
+                _work(sqs, url)
+                page.wait_for_timeout(1_000)
             page.screenshot(path=IMAGES / f"{name}-{scheme}.png")
         context.close()
+
+
+def _work(sqs: Any, url: str) -> None:
+    """Traffic of a second: more is sent than handled."""
+    for number in range(30):
+        sqs.send_message(QueueUrl=url, MessageBody=f"invoice {number}")
+    for _ in range(3):
+        found = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)
+        for message in found.get("Messages", [])[:7]:
+            sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
 
 
 def test_every_file_is_served_from_here_with_its_policy() -> None:

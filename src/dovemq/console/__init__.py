@@ -80,7 +80,7 @@ class Console:
         if request.method not in _METHODS:
             text = b"Files of the console can only be read.\n"
             return HttpResponse(HTTPStatus.METHOD_NOT_ALLOWED, "text/plain", text, _HEADERS)
-        headers = (*_HEADERS, ("ETag", asset.tag))
+        headers: tuple[tuple[str, str], ...] = (*_HEADERS, ("ETag", asset.tag))
         if asset.tag in request.headers.get("if-none-match", ""):
             return HttpResponse(HTTPStatus.NOT_MODIFIED, asset.content_type, b"", headers)
         if "gzip" in request.headers.get("accept-encoding", ""):

@@ -68,7 +68,8 @@ async def test_value_of_the_largest_size_is_kept(ledger: Ledger) -> None:
     value = bytes(range(256)) * (VALUE_BYTES_MAX // 256)
     await ledger.put(_entry("a", value))
     held = await ledger.get(KIND, "a")
-    assert held is not None and held.value == value
+    assert held is not None
+    assert held.value == value
     with pytest.raises(InvalidValue, match="value"):
         await ledger.put(_entry("b", value + b"x"))
 
@@ -101,7 +102,8 @@ async def test_of_several_writers_at_a_time_one_wins(ledger: Ledger) -> None:
     done = await asyncio.gather(*writes)
     held = await ledger.get(KIND, "a")
     assert sum(done) == 1
-    assert held is not None and held.version == 2
+    assert held is not None
+    assert held.version == 2
     assert held.value == b"%d" % done.index(True)
 
 

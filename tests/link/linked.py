@@ -49,7 +49,7 @@ class StorePartitions:
 
 
 class LinkedStore:
-    """A store whose partitions are asked over a link. Its catalogue and ledger are asked directly."""
+    """A store whose partitions are asked over a link, and its catalogue and ledger directly."""
 
     def __init__(
         self,

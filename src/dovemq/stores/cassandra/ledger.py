@@ -1,7 +1,7 @@
 """The ledger in Cassandra: one row for each entry, on shelves by the hash of its name.
 
-Implements `core.ports.Ledger`. A page reads a few entries of each shelf and merges them; filters are
-applied by the nodes, which read every entry for them.
+Implements `core.ports.Ledger`. A page reads a few entries of each shelf and merges them. Filters
+are applied by the nodes, which read every entry for them.
 """
 
 import math

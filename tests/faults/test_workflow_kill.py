@@ -20,6 +20,7 @@ from dovemq.client.retrying import is_transient
 from dovemq.testing.local_redis import LocalRedisCluster
 from dovemq.testing.local_server import LocalServer
 from tests.acceptance.deployments import front_ends
+from tests.workflows.types import TYPES
 
 JOBS = int(os.environ.get("DOVETEST_JOBS", "8"))
 """Jobs of each type."""
@@ -32,13 +33,6 @@ LEASE_SECONDS = 3
 SECONDS_MAX = 300 + JOBS
 CALLS = 8
 """Requests of the test at a time."""
-FLOW = {"start": ["A"], "A": ["B", "C"], "B": ["D"], "C": ["D"]}
-TYPES: dict[str, dict[str, Any]] = {
-    "1": {"path": ["A", "B", "D"]},
-    "2": {"path": ["A", "D", "D"]},
-    "3": {"path": ["C", "D"]},
-    "fork": {"flow": FLOW, "joins": ["D"]},
-}
 
 
 class WorkerProcesses:
@@ -125,7 +119,8 @@ class ManyJobs:
         return str(job["job_id"])
 
     async def _finished(self, job_id: str) -> dict[str, Any]:
-        return await self._asked(lambda client: client.finished(job_id, SECONDS_MAX))
+        job: dict[str, Any] = await self._asked(lambda c: c.finished(job_id, SECONDS_MAX))
+        return job
 
     async def _asked(self, ask: Any) -> Any:
         """Ask servers in turn until one answers."""

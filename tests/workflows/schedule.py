@@ -26,17 +26,11 @@ from dovemq.stores.memory import MemoryStore
 from dovemq.testing.clock import VirtualLoop
 from dovemq.testing.nasty import CALM, NastyStore, Nature
 from dovemq.workflows.calls import TaskCall
-from dovemq.workflows.worker import Worker
+from dovemq.workflows.worker import TopicWorker
+from tests.workflows.types import TYPES
 
 ACCOUNT = "000000000000"
 LEASE_SECONDS = 10
-FLOW = {"start": ["A"], "A": ["B", "C"], "B": ["D"], "C": ["D"]}
-TYPES: dict[str, dict[str, Any]] = {
-    "1": {"path": ["A", "B", "D"]},
-    "2": {"path": ["A", "D", "D"]},
-    "3": {"path": ["C", "D"]},
-    "fork": {"flow": FLOW, "joins": ["D"]},
-}
 TOPICS = ("A", "B", "C", "D")
 SWEEP_SECONDS = 5
 SECONDS_MAX = 3_600
@@ -140,7 +134,7 @@ class FakeClients:
         draft = new_draft(
             queue,
             message_id=self._new_id(),
-            body=message.message_body,
+            body=message.message_body or "",
             sender=ACCOUNT,
             attributes={"x": Attribute("String", "y")},
         )
@@ -324,7 +318,7 @@ class JobSchedule:
         clients = FakeClients(self.rng.choice(self.services), self._new_id)
         doing = Doing(self.rng, self._failures, clients)
         either: Any = clients
-        worker = Worker(
+        worker = TopicWorker(
             either,
             either,
             dict.fromkeys(TOPICS, doing),

@@ -1,6 +1,7 @@
 """Jobs end exactly once, whatever the store and the workers do."""
 
 import os
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ SEEDS = int(os.environ.get("DOVETEST_JOB_SCHEDULES", "3"))
 LATE = ("late messages",)
 
 
-def _played(nature: Nature, seed: int, **options: float) -> JobSchedule:
+def _played(nature: Nature, seed: int, **options: Any) -> JobSchedule:
     loop = VirtualLoop()
     schedule = JobSchedule(seed, nature, loop, **options)
     run_virtually(schedule.run(), loop)

@@ -228,7 +228,7 @@ class JobSchedule:
         self.store = NastyStore(self.witness, CALM, self.rng, clock)
         self._nature = nature
         self._ids = itertools.count(seed * 1_000_003)
-        self.services = [build_service(self.store, clock, self._new_id) for _ in range(front_ends)]
+        self.services = [build_service(self.store, clock, self.new_id) for _ in range(front_ends)]
         self._jobs = jobs
         self._kills = kills
         self._failures = failures
@@ -315,7 +315,7 @@ class JobSchedule:
                     running.result()
 
     def _start(self) -> tuple[FakeClients, "asyncio.Task[None]"]:
-        clients = FakeClients(self.rng.choice(self.services), self._new_id)
+        clients = FakeClients(self.rng.choice(self.services), self.new_id)
         doing = Doing(self.rng, self._failures, clients)
         either: Any = clients
         worker = TopicWorker(
@@ -329,5 +329,5 @@ class JobSchedule:
         )
         return clients, asyncio.ensure_future(worker.run(asyncio.Event().wait()))
 
-    def _new_id(self) -> str:
+    def new_id(self) -> str:
         return f"{next(self._ids):032x}"[::-1]

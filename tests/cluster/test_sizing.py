@@ -93,7 +93,7 @@ async def test_front_end_of_a_client_that_finds_no_room_adds_a_partition_at_once
         queue = await created(fabrics[0])
         fabrics[0].clients.set(0, 4, 8)
         # The others know of the queue by its messages.
-        assert fabrics[2].fabric.partition(queue, 0)
+        assert fabrics[2].fabric.partition(queue, 0) is not None
         await asyncio.sleep(SEEN_SECONDS)
         with ClientSession().call():
             await fabrics[2].fabric.join(queue, ClientRole.PRODUCER)

@@ -20,7 +20,7 @@ from dovemq.client.retrying import is_transient
 from dovemq.testing.local_redis import LocalRedisCluster
 from dovemq.testing.local_server import LocalServer
 from tests.acceptance.deployments import front_ends
-from tests.workflows.job_types import TYPES
+from tests.workflows.sample_jobs import TYPES
 
 JOBS = int(os.environ.get("DOVETEST_JOBS", "8"))
 """Jobs of each type."""

@@ -27,7 +27,7 @@ from dovemq.testing.clock import VirtualLoop
 from dovemq.testing.nasty import CALM, NastyStore, Nature
 from dovemq.workflows.calls import TaskCall
 from dovemq.workflows.worker import TopicWorker
-from tests.workflows.job_types import TYPES
+from tests.workflows.sample_jobs import TYPES
 
 ACCOUNT = "000000000000"
 LEASE_SECONDS = 10

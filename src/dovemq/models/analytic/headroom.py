@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dovemq.models import checks
+from dovemq.models.analytic.delivery import delivery_quantile
 from dovemq.models.analytic.station import MarkovStation, mmc
 from dovemq.models.analytic.vma import VmaMeasures, vma
 from dovemq.models.checks import Flags, Floats
@@ -54,9 +55,15 @@ def station_headroom(
 
 
 def vma_headroom(
-    model: VmaParameters, delivery_time_max: ArrayLike, known: VmaMeasures | None = None
+    model: VmaParameters,
+    delivery_time_max: ArrayLike,
+    known: VmaMeasures | None = None,
+    level: float | None = None,
 ) -> Headroom:
-    """Headroom of the mean delivery time; `known` are the figures of the model, if computed."""
+    """Headroom of the mean delivery time, or of a quantile of one configuration.
+
+    `known` are the figures of the model, if computed.
+    """
     rate = np.asarray(model.arrival_rate, dtype=np.float64)
     target = checks.positive(delivery_time_max, "delivery_time_max")
     found = known or vma(model)
@@ -64,12 +71,14 @@ def vma_headroom(
         found.sender.servers * found.sender.service_rate,
         found.broker.servers * found.broker.service_rate / found.gets,
     )
-    return headroom(
-        lambda arriving: vma(replace(model, arrival_rate=arriving)).delivery_time,
-        rate,
-        ceiling,
-        target,
-    )
+
+    def time_at(arriving: Floats) -> Floats:
+        changed = replace(model, arrival_rate=arriving)
+        if level is None:
+            return vma(changed).delivery_time
+        return np.asarray(delivery_quantile(changed, vma(changed), level))
+
+    return headroom(time_at, rate, ceiling, target)
 
 
 def headroom(

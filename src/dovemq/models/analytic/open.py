@@ -14,24 +14,22 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dovemq.models import checks
-from dovemq.models.analytic.inversion import inverted
+from dovemq.models.analytic.inversion import quantile_of
 from dovemq.models.analytic.jackson import traffic
 from dovemq.models.analytic.station import (
     MarkovStation,
     Station,
     mmc,
     sojourn_transform,
-    time_at_tail,
 )
 from dovemq.models.analytic.varying import varying_speed
 from dovemq.models.checks import Floats
+from dovemq.models.distributions import Complex
 from dovemq.models.errors import ModelSpecInvalid
 
 OPEN_STATIONS_MAX: Final = 500
-Complex = NDArray[np.complex128]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +126,10 @@ class OpenMeasures:
 
     def sojourn_quantile(self, level: float) -> float:
         """Returns the quantile of the time from outside to outside; infinite if unstable."""
-        tail = 1.0 - float(checks.level(level))
+        checks.level(level)
         if not self.stable:
             return float("inf")
-
-        def tail_at(time: Floats) -> Floats:
-            return inverted(lambda s: (1.0 - self._transform(s)) / s, time)
-
-        return float(time_at_tail(tail_at, np.asarray(tail), np.asarray(self.sojourn_time)))
+        return quantile_of(self._transform, level, self.sojourn_time)
 
     def _transform(self, s: Complex) -> Complex:
         """Returns E[exp(−sT)], T = T_i and, with the share of the routing, the time from j on."""

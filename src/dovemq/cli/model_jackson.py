@@ -52,11 +52,11 @@ def _run(args: argparse.Namespace) -> int:
 def _quantiles(
     args: argparse.Namespace, found: "OpenMeasures", levels: Sequence[float]
 ) -> dict[str, Any]:
-    """Quantiles of the time in the network: exact where known, else simulated."""
+    """Quantiles of the time in the network: simulated where customers may return to a station."""
     from dovemq.models.errors import TooLarge
 
     varying = any(station.rates for station in found.network.stations)
-    simulates = found.stable and not (found.exact_quantiles or args.approximate or varying)
+    simulates = found.stable and found.returns and not (args.approximate or varying)
     check_simulation(args, simulates, "the time in this network is computed")
     if simulates:
         try:

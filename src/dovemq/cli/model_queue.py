@@ -143,13 +143,15 @@ def _extra(
 
 def _known_of_markov(args: argparse.Namespace, station: Any) -> dict[str, Any]:
     from dovemq.models import analytic
+    from dovemq.models.analytic.percentiles import GeneralStation
+    from dovemq.models.planning.one_queue import plan_queue
 
     extra: dict[str, Any] = {}
     if args.target is not None:
         rate, speed = float(station.arrival_rate), float(station.service_rate)
         level = level_of(args)
         room = analytic.station_headroom(rate, speed, station.servers, args.target, level)
-        needed = analytic.servers_needed(rate, speed, args.target, level)
+        needed = plan_queue(GeneralStation(rate, speed), args.target, level).station.servers
         extra["headroom"] = {**headroom_pairs(room), "servers_needed": needed}
     if args.sensitivity:
         extra["sensitivity"] = floats_of(analytic.station_sensitivity(station))

@@ -137,6 +137,8 @@ def _method(plan: "QueuePlan") -> str:
 
     if plan.station.exact:
         return "M/M/c, exact"
+    if plan.station.single is not None:
+        return f"M/G/1, {plan.station.quality}"
     return f"GI/G/m, an approximation; {MEASURED_ERROR}; --check simulates it"
 
 

@@ -232,19 +232,11 @@ def times_of(model: str, station: Any, found: Mapping[str, Any]) -> KnownTimes |
         scvs.get("arrival_scv", 1.0),
         scvs.get("service_scv", 1.0),
     )
-    how = "approximate" if general.single is None else _exact_for(general.service_scv)
-    return KnownTimes(how, ("wait", "sojourn"), [general])
-
-
-def _exact_for(scv: float) -> str:
-    """The closed forms of M/G/1 need a distribution, which follows from mean and scv."""
-    if scv == 1.0:
-        return "exact"
-    kind = "hyperexponential" if scv > 1.0 else "gamma" if scv else "constant"
-    return f"exact for {kind} services"
+    return KnownTimes(general.quality, ("wait", "sojourn"), [general])
 
 
 def _priority_times(station: Any, found: Mapping[str, Any]) -> KnownTimes | None:
+    from dovemq.models.analytic.percentiles import exact_for
     from dovemq.models.analytic.pollaczek import CONSTANT_SCV
     from dovemq.models.analytic.urgency import class_times
     from dovemq.models.distributions import by_moments
@@ -257,7 +249,7 @@ def _priority_times(station: Any, found: Mapping[str, Any]) -> KnownTimes | None
     times = class_times(station.arrival_rate, services, servers, interrupted=interrupted)
     # The wait of an interrupted class is not one time, so its quantile is not asked for.
     kinds = ("sojourn",) if interrupted else ("wait", "sojourn")
-    return KnownTimes(_exact_for(scv), kinds, times)
+    return KnownTimes(exact_for(scv), kinds, times)
 
 
 def _retrial_times(station: Any, found: Mapping[str, Any]) -> KnownTimes:

@@ -1,6 +1,7 @@
 """Quantiles in networks: visits of closed ones, and open ones in which customers meet again."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -53,6 +54,10 @@ def _network_of_visits(rng: np.random.Generator) -> ClosedNetwork:
     )
 
 
+def _returning(people: int, thinking: float, present: int) -> float:
+    return (people - present) / thinking
+
+
 @pytest.mark.parametrize("servers", [1, 2, 5])
 def test_quantile_of_a_visit_is_that_of_the_chain_without_the_customer(servers: int) -> None:
     rng = np.random.default_rng(32 + servers)
@@ -66,7 +71,7 @@ def test_quantile_of_a_visit_is_that_of_the_chain_without_the_customer(servers: 
             (ClosedClass("all", people),),
         )
         chances = birth_death(
-            lambda present, people=people, thinking=thinking: (people - 1 - present) / thinking,  # type: ignore[misc]
+            partial(_returning, people - 1, thinking),
             lambda present: float(min(present, servers)),
             people - 1,
         )

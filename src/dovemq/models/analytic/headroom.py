@@ -16,11 +16,9 @@ from dovemq.models.analytic.delivery import delivery_quantile
 from dovemq.models.analytic.station import MarkovStation, mmc
 from dovemq.models.analytic.vma import VmaMeasures, vma
 from dovemq.models.checks import Flags, Floats
-from dovemq.models.errors import ModelParameterInvalid
 from dovemq.models.vma.parameters import VmaParameters
 
 _HALVINGS: Final = 80
-SERVERS_TRIED_MAX: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,29 +96,6 @@ def headroom(
         factor = np.where(rate > 0.0, largest / rate, np.where(reachable, np.inf, 0.0))
     met = np.broadcast_to(time_at(np.broadcast_to(rate, shape)) <= target, shape)
     return Headroom(arrival_rate_max=largest, factor=factor, met=met)
-
-
-def servers_needed(
-    arrival_rate: float, service_rate: float, sojourn_time_max: float, level: float | None = None
-) -> int:
-    """Returns the smallest number of servers with which an M/M/c station meets the target."""
-    rate = float(checks.not_negative(arrival_rate, "arrival_rate"))
-    speed = float(checks.positive(service_rate, "service_rate"))
-    target = float(checks.positive(sojourn_time_max, "sojourn_time_max"))
-    alone = float(_sojourn(mmc(0.0, speed, 1), level))
-    if target <= alone:
-        raise ModelParameterInvalid(
-            "sojourn_time_max", f"{target:g}", f"more than the service alone, {alone:.6g},"
-        )
-    first = int(rate / speed) + 1
-    for count in range(first, first + SERVERS_TRIED_MAX):
-        if float(_sojourn(mmc(rate, speed, count), level)) <= target:
-            return count
-    raise ModelParameterInvalid(
-        "sojourn_time_max",
-        f"{target:g}",
-        f"a time that {SERVERS_TRIED_MAX} more servers can meet",
-    )
 
 
 def _sojourn(station: MarkovStation, level: float | None) -> Floats:

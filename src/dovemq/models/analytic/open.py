@@ -1,6 +1,7 @@
 """Open networks of named stations with random routing, and quantiles of the time in them.
 
-Means are exact (Jackson 1963), also with stations whose speed depends on the number present. The
+Means are exact (Jackson 1957, 1963), also with stations whose speed depends on the number present:
+with feedback flows are not Poisson, but each visit sees its station as an M/M/c arrival does. The
 time of one visit is exact for M/M/c stations. The time in the network takes the times of successive
 visits as independent: exact for visits one after another to stations of one server, of which the
 first and the last may have several (Reich 1963; Burke 1969); elsewhere, with feedback or with paths
@@ -17,7 +18,6 @@ import numpy as np
 
 from dovemq.models import checks
 from dovemq.models.analytic.inversion import quantile_of
-from dovemq.models.analytic.jackson import traffic
 from dovemq.models.analytic.station import (
     MarkovStation,
     Station,
@@ -124,6 +124,13 @@ class OpenMeasures:
         markov = [isinstance(self.stations[place], MarkovStation) for place in path]
         return len(entries) == 1 and all(single) and all(markov)
 
+    @property
+    def returns(self) -> bool:
+        """Says whether a customer may come to a station again, which makes its visits dependent."""
+        routing = self.network.routing
+        again = np.diagonal(np.linalg.inv(np.eye(len(routing)) - routing))
+        return bool((again > 1.0 + checks.SHARES_ROUNDING).any())
+
     def sojourn_quantile(self, level: float) -> float:
         """Returns the quantile of the time from outside to outside; infinite if unstable."""
         checks.level(level)
@@ -142,6 +149,21 @@ class OpenMeasures:
         return np.asarray(found @ shares)
 
 
+def _traffic(network: OpenNetwork) -> Floats:
+    """Returns Λ = λ + Λ·P, the rates of all arrivals, from outside and from each other."""
+    outside, routes = network.arrival_rates, network.routing
+    if outside.sum() <= 0.0:
+        raise ModelSpecInvalid("arrival_rate", "nothing arrives: one of them must be above 0")
+    leaves = 1.0 - routes.sum(axis=1) > checks.SHARES_ROUNDING
+    for _ in range(len(routes)):
+        leaves = leaves | (routes[:, leaves].sum(axis=1) > 0.0)
+    if not leaves.all():
+        name = network.stations[int(np.argmin(leaves))].name
+        reason = "arrivals at this station can never leave the network"
+        raise ModelSpecInvalid(f"station {name}: next", reason)
+    return np.asarray(np.linalg.solve(np.eye(len(routes)) - routes.T, outside), dtype=np.float64)
+
+
 def _station_transform(station: Station, s: Complex) -> Complex:
     if not isinstance(station, MarkovStation):
         return np.asarray(1.0 / (1.0 + float(station.sojourn_time) * s))
@@ -149,7 +171,7 @@ def _station_transform(station: Station, s: Complex) -> Complex:
 
 
 def solve_open(network: OpenNetwork) -> OpenMeasures:
-    rates = traffic(network.arrival_rates, network.routing)
+    rates = _traffic(network)
     pairs = zip(network.stations, rates, strict=True)
     stations = []
     for station, rate in pairs:

@@ -74,6 +74,13 @@ class GeneralStation:
         return self._waiting_time() + 1.0 / self.service_rate
 
     @property
+    def quality(self) -> str:
+        """How good the quantiles are, in words."""
+        if self.exact:
+            return "exact"
+        return "approximate" if self.single is None else exact_for(self.service_scv)
+
+    @property
     def single(self) -> SingleServer | None:
         """The station M/G/1 that this is, whose quantiles are exact for its service."""
         if self.servers != 1 or self.arrival_scv != 1.0 or not self.arrival_rate:
@@ -144,6 +151,14 @@ class GeneralStation:
         load = np.asarray(self.arrival_rate / self.service_rate)
         waits = float(erlang_c(load, np.asarray(float(self.servers))))
         return waits, self._waiting_time() / waits if waits > 0.0 else 0.0
+
+
+def exact_for(scv: float) -> str:
+    """Says for which services the closed forms of one server are exact, if the scv is this."""
+    if scv == 1.0:
+        return "exact"
+    kind = "hyperexponential" if scv > 1.0 else "gamma" if scv else "constant"
+    return f"exact for {kind} services"
 
 
 @functools.lru_cache(SERVICES_KEPT)

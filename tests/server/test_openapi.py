@@ -21,6 +21,17 @@ NASTY = (
     "", "x", "orders", ACCOUNT, "0", "-1", "1.1", "9" * 40, "null", "%00", "../..", "é\u202e",
     "<script>", "' OR 1=1", "a" * 3_000, "\x00", "{}", "true", "1e400", "٣",
 )  # fmt: skip
+PLAIN = {
+    "account": ACCOUNT,
+    "name": "orders",
+    "place": "1",
+    "move_id": "m",
+    "key_id": "k",
+    "type": "sales",
+    "job": "00",
+    "task": "t",
+}
+"""Values of paths that lead further into a route."""
 VALUES: tuple[Any, ...] = (
     None, True, -1, 0, 2**70, 1.5, "", "x", "\x00\ud83d", [], {}, [[]], {"a": {}}, "9" * 99,
     {"": ""}, [None], "a" * 2_000,
@@ -69,9 +80,7 @@ async def test_no_input_makes_a_route_fail(tmp_path: Path, route: Any) -> None:
                 value = quote(rng.choice(NASTY), safe="")
                 path = path.replace("{" + parameter["name"] + "}", value)
         if rng.random() < 0.6:
-            path = route.path.format(
-                account=ACCOUNT, name="orders", place="1", move_id="m", key_id="k"
-            )
+            path = route.path.format_map(PLAIN)
         query = urlencode(
             {name: rng.choice(NASTY) for name in route.query if rng.random() < 0.5},
             errors="surrogatepass",

@@ -7,6 +7,7 @@ from dovemq.server import (
     admin_cluster,
     admin_consistency,
     admin_credentials,
+    admin_jobs,
     admin_judgements,
     admin_messages,
     admin_moves,
@@ -15,6 +16,7 @@ from dovemq.server import (
     admin_sessions,
     admin_store,
     admin_usage,
+    admin_workflows,
 )
 from dovemq.server.admin_context import AdminRoute
 
@@ -26,6 +28,8 @@ _MODULES: Final = (
     admin_messages,
     admin_moves,
     admin_consistency,
+    admin_workflows,
+    admin_jobs,
     admin_accounts,
     admin_usage,
     admin_judgements,

@@ -1,0 +1,1 @@
+"""Workers of jobs and the resource manager that sizes their topics; both use HTTP alone."""

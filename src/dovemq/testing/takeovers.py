@@ -29,7 +29,7 @@ from dovemq.core.commands import (
     Transfer,
 )
 from dovemq.core.errors import OwnerChanged, UnavailableError
-from dovemq.core.ports import Catalogue
+from dovemq.core.ports import Catalogue, Ledger
 from dovemq.core.queue import Queue
 from dovemq.stores.memory import MemoryStore
 from dovemq.stores.owned.bodies import CacheRoom
@@ -200,6 +200,10 @@ class TakeoverStore:
     @property
     def catalogue(self) -> Catalogue:
         return self._memory.catalogue
+
+    @property
+    def ledger(self) -> Ledger:
+        return self._memory.ledger
 
     def partition(self, queue: Queue, number: int) -> "TakenPartition":
         place = (queue.number, number)

@@ -1,5 +1,6 @@
 """The database: one session, the records, and the logs that are opened."""
 
+from dovemq.stores.cassandra.ledger import CassandraLedger
 from dovemq.stores.cassandra.location import CassandraLocation
 from dovemq.stores.cassandra.log import CassandraLog
 from dovemq.stores.cassandra.records import CassandraRecords
@@ -22,6 +23,7 @@ class CassandraDatabase:
     def __init__(self, session: CassandraSession, statements: CassandraStatements) -> None:
         self.name = session.name
         self.records = CassandraRecords(session, statements)
+        self.ledger = CassandraLedger(session, statements)
         self._session = session
         self._statements = statements
 

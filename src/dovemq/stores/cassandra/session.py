@@ -115,6 +115,14 @@ class CassandraStatements(Struct, frozen=True):
     remove: Prepared
     remove_stamped: Prepared
     stamp: Prepared
+    ledger_get: Prepared
+    ledger_put: Prepared
+    ledger_remove: Prepared
+    ledger_page: Prepared
+    ledger_page_of_state: Prepared
+    ledger_page_of_type: Prepared
+    ledger_page_of_both: Prepared
+    ledger_due: Prepared
 
 
 class CassandraSession:

@@ -72,13 +72,13 @@ class _Choice:
         self._expected: Prediction | None = None
         if self._workload.arrival_rate > 0.0:
             self._planner = ConsumerPlanner(self._workload, observation.routes, settings)
-            self._expected = self._planner.predict(self._before)
+            present = {name: max(count, 1) for name, count in self._before.items()}
+            self._expected = self._planner.predict(present)
 
     def outcome(self) -> tuple[SizingDecision, SizingMemory]:
         allowed = {name: self._allowed(name, count) for name, count in self._before.items()}
         if allowed != self._before:
-            reason = "a number of consumers was outside its bounds"
-            return self._changed(SizingCause.BOUNDS, allowed, reason)
+            return self._bounded(allowed)
         if self._workload.span_ms < self._settings.span_ms_min:
             seen = f"jobs were watched for {_seconds(self._workload.span_ms)}"
             return self._kept(SizingCause.WATCHING, f"{seen}, which is too short to judge")
@@ -88,6 +88,12 @@ class _Choice:
         if self._measured_ms is not None and self._measured_ms > self._settings.release_ms:
             return self._kept(SizingCause.IN_BAND, f"{self._measured()}, which is acceptable")
         return self._calmed()
+
+    def _bounded(self, allowed: Mapping[str, int]) -> tuple[SizingDecision, SizingMemory]:
+        """Consumers within their bounds, at once: this starts no cool-down."""
+        reason = "a number of consumers was outside its bounds"
+        predicted = self._planner.predict(allowed) if self._planner else None
+        return self._decision(SizingCause.BOUNDS, allowed, reason, None, predicted), self._memory
 
     def _allowed(self, topic: str, count: int) -> int:
         bounds = self._settings.bounds_of(topic)

@@ -12,6 +12,8 @@ METHODS: Final = ("greedy", "exact", "random")
 CONSUMERS_MAX: Final = 1_000
 """The most consumers of one topic, unless the settings say less."""
 
+SPAN_MS_MIN: Final = 10_000
+
 
 class ConsumerBounds(Struct, frozen=True):
     """The least and the greatest number of consumers of one topic."""
@@ -47,7 +49,7 @@ class SizingSettings(Struct, frozen=True):
     cool_down_ms: int = 30_000
     calm_ms: int = 300_000
     gain_min: float = 0.05
-    span_ms_min: int = 10_000
+    span_ms_min: int = SPAN_MS_MIN
     foresee: bool = True
     bounds: Mapping[str, ConsumerBounds] = {}
     bounds_of_others: ConsumerBounds = ConsumerBounds()

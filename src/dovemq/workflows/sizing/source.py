@@ -18,8 +18,10 @@ JOBS_MAX: Final = PAGE * PAGES_MAX
 
 
 class JobSource:
-    def __init__(self, client: WorkflowClient, account: str = "") -> None:
-        self._client, self._account = client, account
+    """Jobs that were submitted before `since_ms` are left out."""
+
+    def __init__(self, client: WorkflowClient, account: str = "", since_ms: int = 0) -> None:
+        self._client, self._account, self._since_ms = client, account, since_ms
         self._jobs: dict[str, ObservedJob] = {}
         self.first_ms: int | None = None
 

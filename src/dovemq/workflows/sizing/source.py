@@ -23,6 +23,7 @@ class JobSource:
     def __init__(self, client: WorkflowClient, account: str = "", since_ms: int = 0) -> None:
         self._client, self._account, self._since_ms = client, account, since_ms
         self._jobs: dict[str, ObservedJob] = {}
+        self._read_once = False
         self.first_ms: int | None = None
 
     async def routes(self) -> dict[str, tuple[JobRoute, ...]]:
@@ -36,7 +37,10 @@ class JobSource:
         kept = [each for each in self._jobs.values() if _matters(each, first_ms)]
         self._jobs = {each.job_id: each for each in kept}
         running = [each.created_ms for each in kept if each.state == RUNNING]
-        await self._read(min([first_ms, *running]))
+        # The first time jobs that have run for longer than the window are not known yet.
+        back_to_ms = min([first_ms, *running]) if self._read_once else 0
+        await self._read(max(back_to_ms, self._since_ms))
+        self._read_once = True
         return [each for each in self._jobs.values() if _matters(each, first_ms)]
 
     async def _read(self, back_to_ms: int) -> None:
@@ -45,12 +49,10 @@ class JobSource:
             page = await self._client.jobs_page(after=after, count_max=PAGE, account=self._account)
             oldest_ms = None
             for job in observed_jobs(page):
-                self._jobs[job.job_id] = job
                 oldest_ms = job.created_ms
-            if oldest_ms is not None:
-                self.first_ms = min(
-                    oldest_ms, oldest_ms if self.first_ms is None else self.first_ms
-                )
+                if oldest_ms >= self._since_ms:
+                    self._jobs[job.job_id] = job
+                    self.first_ms = min(oldest_ms, self.first_ms or oldest_ms)
             after = page["next"]
             if not after or (oldest_ms is not None and oldest_ms < back_to_ms):
                 return

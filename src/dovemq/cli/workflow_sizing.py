@@ -87,7 +87,8 @@ def _add_consumers(parser: CommandParser) -> None:
     group.option("--namespace", "NAME", "namespace of the Deployments", str, "default")
     text = "Deployment of a topic; TOPIC stands for its name in lower case"
     group.option("--deployment", "NAME", text, str, "worker-TOPIC")
-    group.option("--keda-port", "N", "port of the external scaler on loopback", count, 9400)
+    group.option("--keda-host", "HOST", "address of the external scaler", str, "127.0.0.1")
+    group.option("--keda-port", "N", "port of the external scaler", count, 9400)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -136,7 +137,7 @@ async def _allocator(
     if args.allocator == "keda" and not args.once:
         from dovemq.workflows.sizing.allocators.keda import serving
 
-        return await serving(args.keda_port)
+        return await serving(args.keda_host, args.keda_port)
     from dovemq.workflows.sizing.allocators.dry_run import DryRunAllocator
 
     present = {name: int(_number(name, text)) for name, text in args.present}

@@ -1,5 +1,6 @@
 """A simulated service with topics, jobs and consumers that a scheduler changes while it runs."""
 
+import functools
 import heapq
 import itertools
 from collections import deque
@@ -112,7 +113,7 @@ class SizedWorld:
             job.started[ROUTES[job.type][0].tasks[place].name] = self.now_ms
             self._busy[topic] += 1
             service = float(self._rng.exponential(1.0 / RATES[topic]))
-            self._after(service, lambda job=job, place=place: self._end(topic, job, place))
+            self._after(service, functools.partial(self._end, topic, job, place))
 
     def _end(self, topic: str, job: _Job, place: int) -> None:
         self._busy[topic] -= 1

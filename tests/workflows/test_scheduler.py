@@ -124,11 +124,10 @@ def test_bounds_of_a_topic_hold_at_once() -> None:
 
 def test_second_change_waits_for_the_cool_down() -> None:
     _, memory = decided(HEAVY, 3_000.0, budget=3, now_ms=1_000)
-    again = {"budget": 5, "cool_down_ms": 30_000}
-    decision, memory = decided(HEAVY, 3_000.0, memory=memory, now_ms=30_999, **again)
+    decision, memory = decided(HEAVY, 3_000.0, memory=memory, now_ms=30_999, cool_down_ms=30_000)
     assert decision.cause is SizingCause.COOLING_DOWN
     assert "0.001 s are left" in decision.reason
-    decision, _ = decided(HEAVY, 3_000.0, memory=memory, now_ms=31_000, **again)
+    decision, _ = decided(HEAVY, 3_000.0, memory=memory, now_ms=31_000, cool_down_ms=30_000)
     assert decision.changes
 
 

@@ -20,10 +20,14 @@ def square_wave(half_seconds: int) -> Callable[[int], Mapping[str, float]]:
 
 
 def settings_by(goal: str) -> SizingSettings:
-    calm = {"cool_down_ms": 20_000, "calm_ms": 120_000}
-    if goal == "budget":
-        return SizingSettings(budget=6, threshold_ms=2_000.0, **calm)
-    return SizingSettings(target_ms=1_500.0, **calm)
+    budget = 6.0 if goal == "budget" else None
+    return SizingSettings(
+        budget=budget,
+        target_ms=1_500.0 if budget is None else None,
+        threshold_ms=2_000.0 if budget else None,
+        cool_down_ms=20_000,
+        calm_ms=120_000,
+    )
 
 
 def released(decisions: list[SizingDecision]) -> list[int]:

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import importlib.util
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from dovemq.cli.values import count, duration_ms, number, output_file, pair
 from dovemq.core.errors import InvariantError
 from dovemq.server.run import until_stopped
 from dovemq.system.clock import SystemClock
+from dovemq.system.extras import extra_missing
 
 if TYPE_CHECKING:
     from dovemq.workflows.sizing.allocators.ports import Allocator
@@ -91,7 +93,14 @@ def _add_consumers(parser: CommandParser) -> None:
     group.option("--keda-port", "N", "port of the external scaler", count, 9400)
 
 
+_PACKAGES: Final = {"kubernetes": "kubernetes", "keda": "grpc"}
+"""The package that an allocator needs beside the models, which its extra brings."""
+
+
 def _run(args: argparse.Namespace) -> int:
+    package = _PACKAGES.get(args.allocator)
+    if package is not None and importlib.util.find_spec(package) is None:
+        raise WrongUse(f"{package} is not installed; {extra_missing(args.allocator)}")
     with modelling():
         settings = _settings(args)
         return asyncio.run(_managed(args, settings))

@@ -71,7 +71,7 @@ def _add_field(message: descriptor_pb2.DescriptorProto, name: str, number: int, 
         field.label = _Field.LABEL_REPEATED
         kind = kind.removeprefix("repeated ")
     if kind in _TYPES:
-        field.type = _TYPES[kind]  # type: ignore[assignment]
+        field.type = _TYPES[kind]
     else:
         field.type, field.type_name = _Field.TYPE_MESSAGE, f".{PACKAGE}.{kind}"
 

@@ -78,6 +78,8 @@ test-full: export DOVETEST_STORAGE := 1
 test-full: export DOVETEST_CONTRACT := 1
 test-full: export DOVETEST_ACCEPTANCE := 1
 test-full: export DOVETEST_TAKEOVERS := 200
+test-full: export DOVETEST_JOBS := 1000
+test-full: export DOVETEST_JOB_SCHEDULES := 60
 test-full: PYTEST += --timeout 3600 -o faulthandler_timeout=0
 test-full: check suite
 	$(BIN)/python -m bench.flat

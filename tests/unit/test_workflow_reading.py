@@ -31,7 +31,7 @@ def test_path_visits_a_topic_twice_as_two_tasks() -> None:
 def test_flow_is_the_same_as_the_tasks_it_stands_for() -> None:
     flow = {"start": ["A"], "A": ["B", "C"], "B": ["D"], "C": ["D"]}
     spec = read_specification("x", {"flow": flow, "joins": ["D"]})
-    tasks = {name: {"topic": name, "after": []} for name in "ABCD"}
+    tasks: dict[str, Any] = {name: {"topic": name, "after": []} for name in "ABCD"}
     tasks |= {"B": {"topic": "B", "after": ["A"]}, "C": {"topic": "C", "after": ["A"]}}
     tasks["D"]["after"] = ["B", "C"]
     assert spec.same_as(read_specification("x", {"tasks": tasks}))
@@ -137,7 +137,7 @@ def test_type_that_is_no_name_is_refused() -> None:
 
 
 def test_file_gives_each_type_the_topics_that_it_uses() -> None:
-    content = {
+    content: dict[str, Any] = {
         "topics": {"A": {"lease_seconds": 5}, "B": {"lease_seconds": 7}},
         "jobs": {"1": {"path": ["A"]}, "2": {"path": ["A", "B"]}},
     }

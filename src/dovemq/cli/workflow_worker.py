@@ -16,7 +16,7 @@ from dovemq.core.workflows.specification import TOPIC_NAME
 from dovemq.server.run import until_stopped
 from dovemq.workflows.executing import CommandExecution, Execution, TaskFailed, execution_of
 from dovemq.workflows.tasks import TasksInvalid, by_topic, load_tasks
-from dovemq.workflows.worker import GRACE_SECONDS, Worker
+from dovemq.workflows.worker import GRACE_SECONDS, TopicWorker
 
 CONCURRENCY_MAX: Final = 1_000
 
@@ -84,11 +84,11 @@ def _executions(args: argparse.Namespace) -> dict[str, Execution]:
     return found
 
 
-async def _worked(args: argparse.Namespace, executions: dict[str, Execution]) -> Worker:
+async def _worked(args: argparse.Namespace, executions: dict[str, Execution]) -> TopicWorker:
     name = args.name or f"{socket.gethostname()}-{os.getpid()}"
     target = find_target(args)
     async with target.sqs() as sqs, target.workflows() as workflows:
-        worker = Worker(
+        worker = TopicWorker(
             sqs,
             workflows,
             executions,
@@ -103,7 +103,7 @@ async def _worked(args: argparse.Namespace, executions: dict[str, Execution]) ->
     return worker
 
 
-def _line(worker: Worker) -> str:
+def _line(worker: TopicWorker) -> str:
     counts = worker.counts
     parts = [f"{counts.ended} tasks done", f"{counts.failed} failed"]
     for name in ("unwanted", "given_back"):

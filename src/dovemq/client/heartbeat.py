@@ -1,7 +1,7 @@
 """The heartbeat of a lease: it is renewed while a long job runs.
 
-    async with kept_lease(client, queue, message.receipt_handle, lease_seconds=30) as heartbeat:
-        await work()          # heartbeat.lost tells whether somebody else may have the message
+    async with kept_lease(client, queue, message.receipt_handle, lease_seconds=30) as keeper:
+        await work()          # keeper.lost tells whether somebody else may have the message
     await client.settle(queue, message.receipt_handle)
 
 If the process dies, the lease ends soon, and the message is delivered again.
@@ -23,7 +23,7 @@ BEAT_SECONDS_MIN: Final = 0.2
 Extend = Callable[[str, str, int], Awaitable[None]]
 
 
-class Heartbeat:
+class LeaseKeeper:
     """Renews one lease from `start` to `stop`."""
 
     def __init__(self, extend: Extend, queue: str, receipt: str, lease_seconds: int) -> None:
@@ -61,11 +61,11 @@ class Heartbeat:
 @contextlib.asynccontextmanager
 async def kept_lease(
     client: SqsClient, queue: str, receipt: str, lease_seconds: int
-) -> AsyncIterator[Heartbeat]:
+) -> AsyncIterator[LeaseKeeper]:
     """Renew the lease of a message while the block runs, however long that is."""
-    heartbeat = Heartbeat(client.extend, queue, receipt, lease_seconds)
-    await heartbeat.start()
+    keeper = LeaseKeeper(client.extend, queue, receipt, lease_seconds)
+    await keeper.start()
     try:
-        yield heartbeat
+        yield keeper
     finally:
-        await heartbeat.stop()
+        await keeper.stop()

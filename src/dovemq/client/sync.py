@@ -6,7 +6,7 @@ from typing import Unpack
 
 from dovemq.client.admin import AdminClient
 from dovemq.client.blocking import LoopThread, OwningFace, blocking
-from dovemq.client.heartbeat import Heartbeat
+from dovemq.client.heartbeat import LeaseKeeper
 from dovemq.client.session import SessionOptions
 from dovemq.client.sqs import SqsClient
 from dovemq.client.workflows import WorkflowClient
@@ -42,14 +42,14 @@ class BlockingSqsClient(OwningFace[SqsClient]):
     cancel_move = blocking(SqsClient.cancel_move)
 
     @contextlib.contextmanager
-    def kept_lease(self, queue: str, receipt: str, lease_seconds: int) -> Iterator[Heartbeat]:
+    def kept_lease(self, queue: str, receipt: str, lease_seconds: int) -> Iterator[LeaseKeeper]:
         """Renew the lease of a message while the block runs, however long that is."""
-        heartbeat = Heartbeat(self._inner.extend, queue, receipt, lease_seconds)
-        self._thread.run(heartbeat.start())
+        keeper = LeaseKeeper(self._inner.extend, queue, receipt, lease_seconds)
+        self._thread.run(keeper.start())
         try:
-            yield heartbeat
+            yield keeper
         finally:
-            self._thread.run(heartbeat.stop())
+            self._thread.run(keeper.stop())
 
 
 class BlockingAdminClient(OwningFace[AdminClient]):

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -23,7 +23,12 @@ from dovemq.service.workflows import Workflows, build_workflows
 
 log = logging.getLogger(__name__)
 
-Join = Callable[[Queue, ClientRole], None]
+Join = Callable[[Queue, ClientRole], Awaitable[None]]
+
+
+async def no_sessions(queue: Queue, role: ClientRole) -> None:
+    """Clients have no sessions at stores without a fabric."""
+
 
 HOUSEKEEPING_SECONDS: Final = 60
 FOLLOWING_SECONDS: Final = 1
@@ -48,7 +53,7 @@ class Service:
     """Whether this front end does what one does for all; None if there is no other."""
     on_drain: Callable[[], None] = lambda: None
     """Answers the receives that wait inside the store."""
-    join: Join = lambda queue, role: None
+    join: Join = no_sessions
     """Gives the client that asks now its place at a queue in this role."""
     _tasks: "list[asyncio.Task[None]]" = field(default_factory=list, init=False)
 
@@ -134,7 +139,7 @@ def build_service(
     observer: Observer | None = None,
     leads: Callable[[], bool] | None = None,
     on_drain: Callable[[], None] = lambda: None,
-    join: Join = lambda queue, role: None,
+    join: Join = no_sessions,
 ) -> Service:
     """`leads` is given if other front ends share the store, and tells whether this one leads."""
     polls = Polls(clock)

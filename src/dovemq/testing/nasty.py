@@ -13,20 +13,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from dovemq.core.commands import (
-    Ask,
-    Counts,
-    Draft,
-    Duplicate,
-    Extension,
-    Leased,
-    Peek,
-    Peeked,
-    Receipt,
-    Sent,
-    Settlement,
-    Transfer,
-)
+from dovemq.cluster.routing import RoutedPartition, Verb
+from dovemq.core.commands import Ask, Draft, Duplicate, Leased, Receipt, Sent, Settlement
 from dovemq.core.errors import UnavailableError
 from dovemq.core.ledger import LedgerAsk, LedgerEntry, LedgerPage
 from dovemq.core.ports import Catalogue, Clock, Ledger, Partition, Store
@@ -129,7 +117,7 @@ class NastyStore:
             raise AnswerLost()
 
 
-class NastyPartition:
+class NastyPartition(RoutedPartition):
     """A call has the time of its arrival at the store, which may be later than that of its
     request."""
 
@@ -138,9 +126,8 @@ class NastyPartition:
         self._store = store
         self._leases: dict[int, Receipt] = {}
 
-    async def send(self, drafts: Sequence[Draft], now_ms: int) -> list[Sent | Duplicate]:
-        late = [self._later(draft) for draft in drafts]
-        return await self._called(self.inner.send, late)
+    def send(self, drafts: Sequence[Draft], now_ms: int) -> Awaitable[list[Sent | Duplicate]]:
+        return super().send([self._later(draft) for draft in drafts], now_ms)
 
     async def lease(self, ask: Ask, now_ms: int) -> Leased:
         await self._store.arrive()
@@ -154,30 +141,12 @@ class NastyPartition:
             raise
         return leased
 
-    async def settle(
+    def settle(
         self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
-    ) -> list[Settlement]:
+    ) -> Awaitable[list[Settlement]]:
         for receipt in receipts:
             self._leases.pop(receipt.sequence, None)
-        return await self._called(self.inner.settle, receipts, moved=moved)
-
-    async def extend(self, changes: Sequence[tuple[Receipt, int]], now_ms: int) -> list[Extension]:
-        return await self._called(self.inner.extend, changes)
-
-    async def release(self, receipts: Sequence[Receipt], now_ms: int) -> None:
-        await self._called(self.inner.release, receipts)
-
-    async def adopt(self, transfers: Sequence[Transfer], now_ms: int) -> list[Sent]:
-        return await self._called(self.inner.adopt, transfers)
-
-    async def drop(self, sent_before_ms: int, count_max: int, now_ms: int) -> int:
-        return await self._called(self.inner.drop, sent_before_ms, count_max)
-
-    async def peek(self, page: Peek, now_ms: int) -> list[Peeked]:
-        return await self._called(self.inner.peek, page)
-
-    async def counts(self, now_ms: int) -> Counts:
-        return await self._called(self.inner.counts)
+        return super().settle(receipts, now_ms, moved=moved)
 
     def watch(self, wake: Callable[[], None]) -> Callable[[], None]:
         return self.inner.watch(wake)
@@ -191,9 +160,9 @@ class NastyPartition:
         late_ms = self._store.up_to(self._store.nature.late_ms_max)
         return msgspec.structs.replace(draft, delay_ms=draft.delay_ms + late_ms)
 
-    async def _called(self, call: Callable[..., Awaitable[T]], *args: Any, **options: Any) -> T:
+    async def route(self, verb: Verb[T], now_ms: int, *, repeatable: bool = True) -> T:
         await self._store.arrive()
-        answer = await call(*args, self._store.now_ms(), **options)
+        answer = await verb(self.inner, self._store.now_ms())
         await self._store.answer()
         return answer
 

@@ -1,4 +1,4 @@
-"""What a task is given, and how it says that it is not worth another attempt."""
+"""The call of a task, and the exception by which it says that another attempt is useless."""
 
 from typing import Any
 

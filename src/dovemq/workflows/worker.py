@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 
 class WorkerCounts(msgspec.Struct):
-    """What a worker has done so far."""
+    """Counts of the work of a worker so far."""
 
     ended: int = 0
     failed: int = 0
@@ -59,7 +59,7 @@ class WorkerCounts(msgspec.Struct):
     """Messages that were visible again at once when the worker stopped."""
 
 
-class Worker:
+class TopicWorker:
     """Serves topics with `concurrency` consumers each, until it is stopped.
 
     `executions` has a way to do the tasks of each topic.

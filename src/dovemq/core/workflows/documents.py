@@ -6,7 +6,14 @@ import msgspec
 from msgspec import Struct
 
 from dovemq.core.workflows.broker import last_tasks
-from dovemq.core.workflows.jobs import Attempt, Job, JobState, Publication, TaskProgress, TaskState
+from dovemq.core.workflows.jobs import (
+    Job,
+    JobState,
+    Publication,
+    TaskAttempt,
+    TaskProgress,
+    TaskState,
+)
 from dovemq.core.workflows.specification import WorkflowRoute, WorkflowSpec
 
 JsonTable = dict[str, Any]
@@ -98,7 +105,7 @@ def result_of(job: Job, spec: WorkflowSpec) -> Any:
 
 
 def timeline_document(job: Job) -> list[JsonTable]:
-    """What has happened, in order of time."""
+    """The events of a job, in order of time."""
     events = [_event(job.created_ms, "submitted")]
     for task in job.tasks:
         for attempt in task.attempts:
@@ -108,7 +115,7 @@ def timeline_document(job: Job) -> list[JsonTable]:
     return sorted(events, key=lambda event: event["ms"])
 
 
-def _attempt_events(task: TaskProgress, attempt: Attempt) -> list[JsonTable]:
+def _attempt_events(task: TaskProgress, attempt: TaskAttempt) -> list[JsonTable]:
     events = [_event(attempt.published_ms, "published", task, attempt)]
     if attempt.started_ms is not None:
         events.append(_event(attempt.started_ms, "started", task, attempt))
@@ -119,7 +126,7 @@ def _attempt_events(task: TaskProgress, attempt: Attempt) -> list[JsonTable]:
 
 
 def _event(
-    ms: int, event: str, task: TaskProgress | None = None, attempt: Attempt | None = None
+    ms: int, event: str, task: TaskProgress | None = None, attempt: TaskAttempt | None = None
 ) -> JsonTable:
     return {
         "ms": ms,
@@ -136,9 +143,9 @@ def _task(task: TaskProgress) -> JsonTable:
     return {"topic": task.topic, "state": task.state.value, **newest, "earlier": earlier}
 
 
-_ATTEMPT_FIELDS = ("attempt", *Attempt.__struct_fields__[1:])
+_ATTEMPT_FIELDS = ("attempt", *TaskAttempt.__struct_fields__[1:])
 
 
-def _attempt(attempt: Attempt) -> JsonTable:
+def _attempt(attempt: TaskAttempt) -> JsonTable:
     values = msgspec.structs.asdict(attempt)
     return {"attempt": values.pop("number"), **values}

@@ -31,7 +31,7 @@ class TaskState(enum.Enum):
     FAILED = "failed"
 
 
-class Attempt(Struct, frozen=True):
+class TaskAttempt(Struct, frozen=True):
     """One publication of a task. `service_ms` is how long the worker says that it worked."""
 
     number: int
@@ -49,12 +49,12 @@ class TaskProgress(Struct, frozen=True):
     name: str
     topic: str
     state: TaskState = TaskState.WAITING
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[TaskAttempt, ...] = ()
     attempts_before: int = 0
     result: Any = None
 
     @property
-    def attempt(self) -> Attempt | None:
+    def attempt(self) -> TaskAttempt | None:
         return self.attempts[-1] if self.attempts else None
 
     @property

@@ -1,4 +1,4 @@
-"""What a type of jobs is: routes of tasks, their topics, and what happens when a task fails."""
+"""The specification of a type of jobs: routes of tasks, their topics, attempts and times."""
 
 import re
 from collections.abc import Iterator
@@ -83,7 +83,7 @@ class WorkflowSpec(Struct, frozen=True):
         """The pause before this attempt."""
         if attempt <= 1:
             return 0
-        seconds = self.backoff_seconds * 2 ** min(attempt - 2, ATTEMPTS.most)
+        seconds: int = self.backoff_seconds << min(attempt - 2, ATTEMPTS.most)
         return min(seconds, BACKOFF_SECONDS.most) * limits.SECOND_MS
 
     def tasks(self) -> Iterator[TaskSpec]:

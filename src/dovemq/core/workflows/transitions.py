@@ -1,4 +1,4 @@
-"""What an event does to a job: one pure function, `advance`.
+"""The effect of an event on a job: one pure function, `advance`.
 
 The new job holds what must be published in its outbox. It is stored by compare-and-set first, then
 its publications are sent to the queues of the topics, then they are marked as done. So an event
@@ -22,10 +22,10 @@ from dovemq.core.workflows.jobs import (
     RESULT_BYTES_MAX,
     RESULTS_BYTES_MAX,
     WORKER_LENGTH_MAX,
-    Attempt,
     Job,
     JobState,
     Publication,
+    TaskAttempt,
     TaskProgress,
     TaskState,
 )
@@ -283,7 +283,7 @@ def _published(job: Job, task: TaskProgress, spec: WorkflowSpec, now_ms: int) ->
     """The job with the next attempt of a task in its outbox."""
     number = task.attempt.number + 1 if task.attempt else 1
     delay_ms = spec.backoff_ms(number - task.attempts_before)
-    attempts = (*task.attempts, Attempt(number, now_ms))[-ATTEMPTS_KEPT:]
+    attempts = (*task.attempts, TaskAttempt(number, now_ms))[-ATTEMPTS_KEPT:]
     state = TaskState.PUBLISHED
     job = job.with_task(msgspec.structs.replace(task, state=state, attempts=attempts))
     outbox = tuple(each for each in job.outbox if each.task != task.name)
@@ -299,7 +299,7 @@ def _with_attempt(task: TaskProgress, number: int, **changes: Any) -> TaskProgre
     if number > newest.number:
         # The job was restored to an earlier state than its messages.
         changed = msgspec.structs.replace(changed, number=number)
-    attempts: Iterable[Attempt] = (
+    attempts: Iterable[TaskAttempt] = (
         changed if each is known.get(number, newest) else each for each in task.attempts
     )
     return msgspec.structs.replace(task, attempts=tuple(attempts))

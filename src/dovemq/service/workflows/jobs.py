@@ -6,6 +6,7 @@ crash leaves behind, the review of the sweeper sends.
 """
 
 import hashlib
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from dovemq.core.ledger import LedgerAsk, LedgerEntry
 from dovemq.core.limits import DAY_MS
 from dovemq.core.ports import Clock, Store
 from dovemq.core.workflows.jobs import INPUT_BYTES_MAX, Job, decode_job, encode_job
-from dovemq.core.workflows.specification import WorkflowSpec
+from dovemq.core.workflows.specification import TYPE_NAME, WorkflowSpec
 from dovemq.core.workflows.transitions import Event, Published, advance, due_ms, new_job
 from dovemq.service.workflows.publishing import TopicPublisher
 from dovemq.service.workflows.specifications import WorkflowSpecs
@@ -27,6 +28,7 @@ KEY_LENGTH_MAX: Final = 256
 KEY_KEPT_MS: Final = DAY_MS
 CHANGES_MAX: Final = 50
 """Compare-and-sets of one change; others have written in between each time."""
+JOB_ID: Final = re.compile(r"[0-9A-Za-z]{1,64}", re.ASCII)
 _NEWEST: Final = (1 << 44) - 1
 _RANDOM_DIGITS: Final = 9
 
@@ -74,17 +76,22 @@ class WorkflowJobs:
 
     async def page(
         self,
-        account: str | None,
+        account: str,
         type_: str | None,
         state: str | None,
         after: str,
         count_max: int,
     ) -> tuple[list[Job], str | None]:
-        """Jobs of an account, the newest first; of all accounts for None, by account."""
-        prefix = "" if account is None else f"{account}/"
-        ask = LedgerAsk(JOB_KIND, count_max, prefix, after, state, type_)
+        """Jobs of an account, the newest first, after the job of this id."""
+        if after and not JOB_ID.fullmatch(after):
+            raise InvalidValue("after", "given", "the `next` of a page is needed.")
+        if type_ is not None and not TYPE_NAME.fullmatch(type_):
+            raise InvalidValue("type", "given", "it is no name of a type of jobs.")
+        start = _name(account, after)
+        ask = LedgerAsk(JOB_KIND, count_max, _name(account, ""), start, state, type_)
         page = await self._ledger.page(ask)
-        return [decode_job(entry.value) for entry in page.entries], page.next
+        following = page.next.rpartition("/")[2] if page.next else None
+        return [decode_job(entry.value) for entry in page.entries], following
 
     async def change(self, account: str, job_id: str, event: Event) -> tuple[Job, bool]:
         """The job after the event, and whether the event has changed it."""
@@ -112,7 +119,9 @@ class WorkflowJobs:
         return (await self.change(job.account, job.job_id, event))[0]
 
     async def _find(self, account: str, job_id: str) -> tuple[Job, int]:
-        held = await self._ledger.get(JOB_KIND, _name(account, job_id))
+        held = None
+        if JOB_ID.fullmatch(job_id):
+            held = await self._ledger.get(JOB_KIND, _name(account, job_id))
         if held is None:
             raise JobMissing(job_id)
         return decode_job(held.value), held.version

@@ -11,7 +11,7 @@ from dovemq.core.limits import SECOND_MS
 from dovemq.core.ports import Clock, Store
 from dovemq.core.queue import QueueKey
 from dovemq.core.workflows.reading import read_specification
-from dovemq.core.workflows.specification import VERSIONS, TopicSpec, WorkflowSpec
+from dovemq.core.workflows.specification import TYPE_NAME, VERSIONS, TopicSpec, WorkflowSpec
 from dovemq.service.queues import Queues
 
 NEWEST_KIND: Final = "workflow"
@@ -59,7 +59,9 @@ class WorkflowSpecs:
         raise Busy(f"Others change the workflow {type_}")
 
     async def newest(self, account: str, type_: str) -> WorkflowSpec:
-        held = await self._store.ledger.get(NEWEST_KIND, _newest_name(account, type_))
+        held = None
+        if TYPE_NAME.fullmatch(type_):
+            held = await self._store.ledger.get(NEWEST_KIND, _newest_name(account, type_))
         if held is None:
             raise WorkflowMissing(account, type_)
         return _decoded(held)
@@ -67,14 +69,14 @@ class WorkflowSpecs:
     async def version(self, account: str, type_: str, number: int) -> WorkflowSpec:
         key = (account, type_, number)
         known = self._known.get(key)
-        if known is None:
+        if known is None and TYPE_NAME.fullmatch(type_):
             held = await self._store.ledger.get(VERSION_KIND, _version_name(*key))
-            if held is None:
-                raise WorkflowMissing(account, type_, number)
-            known = _decoded(held)
-            while len(self._known) >= KNOWN_MAX:
-                del self._known[next(iter(self._known))]
-            self._known[key] = known
+            if held is not None:
+                known = self._known[key] = _decoded(held)
+                while len(self._known) > KNOWN_MAX:
+                    del self._known[next(iter(self._known))]
+        if known is None:
+            raise WorkflowMissing(account, type_, number)
         return known
 
     async def listing(self, account: str) -> list[WorkflowSpec]:
@@ -102,7 +104,7 @@ class WorkflowSpecs:
             await self._queues.create(dead, {}, {})
 
     async def _stored(self, account: str, wanted: WorkflowSpec, number: int) -> WorkflowSpec | None:
-        """What is stored under this number; None if that cannot be said now."""
+        """The specification that has this number now; None if that cannot be known."""
         if not VERSIONS.holds(number):
             raise LimitReached(f"A workflow has at most {VERSIONS.most} versions.")
         now_ms = self._clock.now_ms()

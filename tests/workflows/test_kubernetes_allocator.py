@@ -16,7 +16,7 @@ REPLICAS_MAX = 2**31 - 1
 
 
 class FakeCluster:
-    """Two calls of AppsV1Api on a dictionary. It is a fake; test_real_kubernetes has a cluster.
+    """Two calls of AppsV1Api on a dictionary. It is a fake; tests/acceptance has a cluster.
 
     Requests go through the client's models, so that a wrong field fails here as well.
     """

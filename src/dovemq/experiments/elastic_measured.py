@@ -1,6 +1,7 @@
 """elastic-measured: predicted response times of job types beside those of real processes."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -17,11 +18,12 @@ from dovemq.experiments.elastic_service import (
 from dovemq.experiments.figure import Column, Curve, Effort, Figure, Panel
 from dovemq.experiments.intervals import interval_columns
 from dovemq.models.analytic import network_measures
+from dovemq.models.estimates import Estimate
 from dovemq.models.jobs import JobNetwork
 
 CONSUMERS: Final = (2, 2, 1, 4)
 UTILISATIONS: Final = (0.5, 0.7)
-"""Of the fullest topic."""
+"""The utilisations of the fullest topic that are compared."""
 JOBS: Final = 3_300
 """The first tenth does not count, which leaves 2,970 and more."""
 JOBS_QUICK: Final = 200
@@ -40,7 +42,6 @@ def predicted_and_measured(effort: Effort) -> Figure:
         ]
         for words, model in (("paper's services", paper), ("measured services", monitor))
     }
-    names = tuple(f"{utilisation:g} / {name}" for utilisation in UTILISATIONS for name in PATHS)
     data: dict[str, Column] = {
         "utilisation": [each for each in UTILISATIONS for _ in PATHS],
         "job": [name for _, name in rows],
@@ -52,26 +53,10 @@ def predicted_and_measured(effort: Effort) -> Figure:
         "error": [each.mean for each in errors["paper's services"]],
         "error_with_measured_services": [each.mean for each in errors["measured services"]],
     }
-    x = tuple(map(float, range(1, len(rows) + 1)))
-    mean, low, high = (
-        tuple(getattr(each, name) for each in measured) for name in ("mean", "low", "high")
-    )
     return Figure(
         "Mean response time of each job type: decomposition and real processes",
         data,
-        (
-            Panel(
-                f"consumers {' '.join(map(str, CONSUMERS))}",
-                "utilisation of the fullest topic / job type",
-                "mean response time, s",
-                (
-                    Curve("model, paper's services", x, tuple(paper), points=True),
-                    Curve("model, measured services", x, tuple(monitor), points=True),
-                    Curve("measured, 95 %", x, mean, low, high, points=True),
-                ),
-                x_names=names,
-            ),
-        ),
+        (_panel(paper, monitor, measured),),
         tuple(
             judge(
                 f"the decomposition with the {words} is close to the measurement",
@@ -88,6 +73,24 @@ def predicted_and_measured(effort: Effort) -> Figure:
             "start of a task to its end at the server, so with the requests of the worker.",
             "The claim is not the paper's.",
         ),
+    )
+
+
+def _panel(paper: Sequence[float], monitor: Sequence[float], measured: Sequence[Estimate]) -> Panel:
+    x = tuple(map(float, range(1, len(measured) + 1)))
+    mean, low, high = (
+        tuple(getattr(each, name) for each in measured) for name in ("mean", "low", "high")
+    )
+    return Panel(
+        f"consumers {' '.join(map(str, CONSUMERS))}",
+        "utilisation of the fullest topic / job type",
+        "mean response time, s",
+        (
+            Curve("model, paper's services", x, tuple(paper), points=True),
+            Curve("model, measured services", x, tuple(monitor), points=True),
+            Curve("measured, 95 %", x, mean, low, high, points=True),
+        ),
+        x_names=tuple(f"{each:g} / {name}" for each in UTILISATIONS for name in PATHS),
     )
 
 

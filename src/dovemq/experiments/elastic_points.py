@@ -42,7 +42,7 @@ class MeasuredPoint(Struct, frozen=True):
     all_jobs: Estimate
     by_type: dict[str, Estimate]
     workload: MeasuredWorkload
-    """What the monitor of the resource manager makes of the same jobs."""
+    """The figures that the monitor of the resource manager makes of the same jobs."""
 
 
 async def measured_point(

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from dovemq.client import SqsClient, WorkflowClient
 from dovemq.client.errors import Refused
+from dovemq.experiments import elastic_tasks
 from dovemq.experiments.elastic import case_study
 from dovemq.experiments.figure import Tell
 from dovemq.experiments.service_runs import RAM_DISK
@@ -39,7 +40,7 @@ TOPICS: Final = tuple("ABCD")
 READY_SECONDS_MAX: Final = 120.0
 LOOK_SECONDS: Final = 0.25
 BATCHES: Final = 10
-_TASKS: Final = "dovemq.experiments.elastic_tasks:tasks"
+_TASKS: Final = f"{elastic_tasks.__name__}:tasks"
 _READY: Final = " serves "
 
 

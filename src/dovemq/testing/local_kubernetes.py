@@ -107,10 +107,11 @@ class LocalKubernetes:
         account = f'{self.token},admin,admin,"system:masters"\n'
         (self.directory / "tokens.csv").write_text(account)
         key, public = self.directory / "accounts.key", self.directory / "accounts.pub"
-        quiet = {"check": True, "capture_output": True}
-        subprocess.run(["openssl", "genrsa", "-out", str(key), "2048"], **quiet)  # type: ignore[call-overload]
-        command = ["openssl", "rsa", "-in", str(key), "-pubout", "-out", str(public)]
-        subprocess.run(command, **quiet)  # type: ignore[call-overload]
+        for command in (
+            ["openssl", "genrsa", "-out", str(key), "2048"],
+            ["openssl", "rsa", "-in", str(key), "-pubout", "-out", str(public)],
+        ):
+            subprocess.run(command, check=True, capture_output=True)
 
     def _run_etcd(self, url: str) -> None:
         peer = f"http://127.0.0.1:{self._peer}"

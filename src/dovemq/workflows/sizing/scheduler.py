@@ -26,7 +26,7 @@ MISTAKES_MAX: Final = 5
 
 
 class SizingObservation(Struct, frozen=True):
-    """What the monitor measured, the routes of the job types, and the present consumers."""
+    """The figures of the monitor, the routes of the job types, and the present consumers."""
 
     workload: MeasuredWorkload
     routes: Mapping[str, tuple[JobRoute, ...]]
@@ -34,7 +34,7 @@ class SizingObservation(Struct, frozen=True):
 
 
 class SizingMemory(Struct, frozen=True):
-    """What the scheduler keeps between decisions.
+    """The knowledge that the scheduler keeps between decisions.
 
     `calm_since_ms` is the begin of the present period of calm, if it is calm; `calm_need` is the
     most that was wanted of each topic in it. `mistakes` are releases that were taken back soon.
@@ -250,7 +250,7 @@ class _Choice:
         )
 
     def _assumptions(self, plan: PlannedConsumers | None) -> str:
-        """What the plan could not reach, and what it had to assume."""
+        """Tells what the plan could not reach, and what it had to assume."""
         text = ""
         if plan is not None and plan.note.startswith("infeasible"):
             lacks = [f"{topic} lacks {count}" for topic, count in plan.missing.items() if count]

@@ -1,4 +1,4 @@
-"""What the scheduler is asked to reach, and how calm it must be about it."""
+"""The settings of the scheduler: what it is to reach, and how calm it must be about it."""
 
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias

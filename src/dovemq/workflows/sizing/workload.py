@@ -1,4 +1,4 @@
-"""What the monitor knows: figures of job types and of topics within its window.
+"""Figures that the monitor measures, of job types and of topics within its window.
 
 Rates are per second, times in milliseconds. A figure with few samples leans on what is expected, so
 that two jobs do not make a variability.

@@ -91,7 +91,7 @@ async def test_topic_without_a_deployment_hinders_no_other() -> None:
         "X_1: Deployment worker-x-1 in jobs cannot be scaled to 2: there is no such Deployment"
     ]
     assert cluster.replicas == {"worker-a": 2}
-    assert await allocator(cluster).consumers(["X_1"]) == {"X_1": 0}
+    assert await allocator(cluster).consumers(["X_1", "A"]) == {"A": 2}
 
 
 async def test_scale_that_was_changed_meanwhile_is_left() -> None:

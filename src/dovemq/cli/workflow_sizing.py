@@ -81,7 +81,7 @@ def _add_consumers(parser: CommandParser) -> None:
     group.option("--bounds-of-others", "MIN:MAX", text, str, "1:1000")
     text = "service time of a topic until one is measured, in seconds"
     group.repeated("--service", "TOPIC=SECONDS", text, pair)
-    text = "present consumers for dry-run (default: the least)"
+    text = "present consumers, for dry-run and keda (default: the least)"
     group.repeated("--present", "TOPIC=N", text, pair)
     text = "file with the workers of --allocator local, which a later manager takes over"
     group.option("--workers", "FILE", text, Path, RECORD_FILE)
@@ -146,11 +146,14 @@ async def _allocator(
     if args.allocator == "keda" and not args.once:
         from dovemq.workflows.sizing.allocators.keda import serving
 
-        return await serving(args.keda_host, args.keda_port)
+        return await serving(args.keda_host, args.keda_port, _present(args))
     from dovemq.workflows.sizing.allocators.dry_run import DryRunAllocator
 
-    present = {name: int(_number(name, text)) for name, text in args.present}
-    return DryRunAllocator(present)
+    return DryRunAllocator(_present(args))
+
+
+def _present(args: argparse.Namespace) -> dict[str, int]:
+    return {name: int(_number(name, text)) for name, text in args.present}
 
 
 def _local(args: argparse.Namespace, target: Target) -> "Allocator":

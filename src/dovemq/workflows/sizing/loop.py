@@ -74,7 +74,7 @@ class SizingLoop:
             self._tell([f"the jobs cannot be read: {error}"])
             return None
         if observation is None:
-            self._tell(["the account has no workflows yet: dovemq workflow put FILE"])
+            self._tell([self._why_blind()])
             return None
         decision, self._memory = decide(observation, self._memory, self._settings)
         self._wanted |= decision.after
@@ -100,8 +100,19 @@ class SizingLoop:
         workload = measure(jobs, self._routes, now_ms, monitor)
         self._remember(workload)
         await self._learn_present(workload)
+        if set(workload.topics) - set(self._wanted):
+            return None
         present = {topic: self._wanted[topic] for topic in workload.topics}
         return SizingObservation(workload, self._routes, present)
+
+    def _why_blind(self) -> str:
+        if not self._routes:
+            return "the account has no workflows yet: dovemq workflow put FILE"
+        used = {
+            task.topic for each in self._routes.values() for route in each for task in route.tasks
+        }
+        missing = ", ".join(sorted(used - set(self._wanted)))
+        return f"the present consumers of {missing} cannot be read ({self._allocator.name})"
 
     def _remember(self, workload: MeasuredWorkload) -> None:
         """Keeps the last measured service times for windows in which a topic does nothing."""

@@ -27,8 +27,10 @@ Context = Any
 class KedaAllocator:
     name = "keda"
 
-    def __init__(self) -> None:
+    def __init__(self, present: Mapping[str, int] | None = None) -> None:
+        """KEDA tells nobody how many replicas there are; `present` says it at the start."""
         self._wanted: dict[str, int] = {}
+        self._present = present or {}
         self._changed = asyncio.Event()
         self._messages = message_classes()
         self._server: Any = None
@@ -42,7 +44,8 @@ class KedaAllocator:
         await self._server.start()
 
     async def consumers(self, topics: Sequence[str]) -> Mapping[str, int]:
-        return {topic: self._wanted.get(topic, 0) for topic in topics}
+        known = {**self._present, **self._wanted}
+        return {topic: known.get(topic, 0) for topic in topics}
 
     async def allocate(self, wanted: Mapping[str, int]) -> Sequence[str]:
         if any(self._wanted.get(topic) != count for topic, count in wanted.items()):
@@ -112,7 +115,7 @@ async def _topic_of(reference: Any, context: Context) -> str:
     return topic
 
 
-async def serving(host: str, port: int) -> KedaAllocator:
-    allocator = KedaAllocator()
+async def serving(host: str, port: int, present: Mapping[str, int]) -> KedaAllocator:
+    allocator = KedaAllocator(present)
     await allocator.serve(f"{host}:{port}")
     return allocator

@@ -8,6 +8,7 @@ Deployments and nothing else (`examples/kubernetes/manager.yaml`).
 """
 
 import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
@@ -61,7 +62,12 @@ class KubernetesAllocator:
         self._dry_run = dry_run
 
     async def consumers(self, topics: Sequence[str]) -> Mapping[str, int]:
-        return {topic: await asyncio.to_thread(self._replicas, topic) for topic in topics}
+        found = {}
+        for topic in topics:
+            with contextlib.suppress(ApiException, HTTPError):
+                scale = await asyncio.to_thread(self._read, topic)
+                found[topic] = scale.spec.replicas or 0
+        return found
 
     async def allocate(self, wanted: Mapping[str, int]) -> Sequence[str]:
         troubles = []
@@ -72,13 +78,6 @@ class KubernetesAllocator:
 
     async def close(self) -> None:
         """The Deployments stay as they are."""
-
-    def _replicas(self, topic: str) -> int:
-        """The wanted replicas; 0 for a topic whose scale cannot be read, which is reported then."""
-        try:
-            return self._read(topic).spec.replicas or 0
-        except (ApiException, HTTPError):
-            return 0
 
     def _read(self, topic: str) -> Any:
         return self._scales.read_namespaced_deployment_scale(

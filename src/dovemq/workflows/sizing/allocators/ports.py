@@ -16,7 +16,7 @@ class Allocator(Protocol):
     name: str
 
     async def consumers(self, topics: Sequence[str]) -> Mapping[str, int]:
-        """The present consumers, 0 for a topic without any."""
+        """The present consumers; topics whose consumers cannot be read are absent."""
         ...
 
     async def allocate(self, wanted: Mapping[str, int]) -> Sequence[str]: ...

@@ -9,7 +9,7 @@ import tempfile
 from os import environ
 from pathlib import Path
 
-from images import write_image
+from images import write_image  # type: ignore[import-not-found]
 
 from dovemq.client import WorkflowClient
 from dovemq.client.environment import key_of

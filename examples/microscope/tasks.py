@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import h5py
-from images import count_particles, mean_frame
+from images import count_particles, mean_frame  # type: ignore[import-not-found]
 
 from dovemq.workflows import TaskCall, TopicTask, task
 

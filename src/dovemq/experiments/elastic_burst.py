@@ -102,7 +102,7 @@ def expected_s() -> float:
 
 def burst(effort: Effort) -> Figure:
     """Fig. 8."""
-    with_manager, without = asyncio.run(_runs(effort))
+    with_manager, without, busyness = asyncio.run(_runs(effort))
     default = with_manager[0]
     runs = [*with_manager, without]
     x = tuple(map(float, range(1, len(runs) + 1)))
@@ -141,6 +141,7 @@ def burst(effort: Effort) -> Figure:
             + "; ".join(
                 f"{each.name}: {each.touched:.0%} touched, {each.consumers}" for each in runs
             ),
+            busyness,
             *(f"Decision: {text}" for text in default.reasons),
         ),
     )
@@ -196,7 +197,7 @@ def burst_arrivals(seed: int) -> list[Arrival]:
     return [*slow, *fast]
 
 
-async def _runs(effort: Effort) -> tuple[list[BurstRun], BurstRun]:
+async def _runs(effort: Effort) -> tuple[list[BurstRun], BurstRun, str]:
     arrivals = burst_arrivals(effort.seed)
     settings = (DEFAULT,) if effort.quick else SETTINGS
     found = []
@@ -204,7 +205,7 @@ async def _runs(effort: Effort) -> tuple[list[BurstRun], BurstRun]:
         without = await _one(service, None, arrivals, effort.seed, effort.tell)
         for each in settings:
             found.append(await _one(service, each, arrivals, effort.seed, effort.tell))
-    return found, without
+        return found, without, service.busyness
 
 
 async def _one(

@@ -30,7 +30,7 @@ JOBS_QUICK: Final = 200
 
 
 def predicted_and_measured(effort: Effort) -> Figure:
-    points = asyncio.run(_points(effort))
+    points, busyness = asyncio.run(_points(effort))
     rows = [(point, name) for point in points for name in PATHS]
     measured = [point.by_type[name] for point, name in rows]
     paper = [_paper(point)[name] for point, name in rows]
@@ -72,6 +72,7 @@ def predicted_and_measured(effort: Effort) -> Figure:
             "Measured services are those that the monitor of the resource manager sees: from the "
             "start of a task to its end at the server, so with the requests of the worker.",
             "The claim is not the paper's.",
+            busyness,
         ),
     )
 
@@ -94,7 +95,7 @@ def _panel(paper: Sequence[float], monitor: Sequence[float], measured: Sequence[
     )
 
 
-async def _points(effort: Effort) -> list[MeasuredPoint]:
+async def _points(effort: Effort) -> tuple[list[MeasuredPoint], str]:
     points = []
     async with elastic_service() as service:
         for utilisation in UTILISATIONS:
@@ -108,7 +109,7 @@ async def _points(effort: Effort) -> list[MeasuredPoint]:
             points.append(
                 await measured_point(service, rates, CONSUMERS, seconds, effort.seed, tell)
             )
-    return points
+        return points, service.busyness
 
 
 def _with_consumers(network: JobNetwork) -> JobNetwork:

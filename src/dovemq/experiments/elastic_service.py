@@ -106,6 +106,7 @@ class ElasticService:
             lambda topic: [*command, "--topic", topic], folder / "workers.json", log=self._log
         )
         self._started = 0
+        self._late_s: list[float] = []
         self._numbers = itertools.count()
 
     async def allocate(self, consumers: Sequence[int]) -> None:
@@ -120,6 +121,17 @@ class ElasticService:
             await asyncio.sleep(LOOK_SECONDS)
         raise WorkersNotReady(ready, self._started, self._log.read_text()[-2_000:])
 
+    @property
+    def busyness(self) -> str:
+        """Says how late the machine was with timers, as a reading of a figure."""
+        late = sorted(self._late_s) or [0.0]
+        mean, most = sum(late) / len(late), late[-1]
+        return (
+            f"Submissions were {1_000 * mean:.1f} ms late on average and {1_000 * most:.0f} ms at "
+            f"most: a sleep of a task, {1_000 * MINUTE_S / 5:.0f} ms, is prolonged as much. A busy "
+            "machine spoils these figures."
+        )
+
     def _ready(self) -> int:
         return self._log.read_text().count(_READY) if self._log.exists() else 0
 
@@ -133,6 +145,7 @@ class ElasticService:
         begun, sending = loop.time(), []
         for number, arrival in enumerate(arrivals):
             await asyncio.sleep(max(begun + arrival.at_s - loop.time(), 0.0))
+            self._late_s.append(loop.time() - begun - arrival.at_s)
             tell(f"{number + 1} of {len(arrivals)} jobs submitted")
             body = {"minute_s": MINUTE_S, "seed": seed, "number": next(self._numbers)}
             sending.append(asyncio.ensure_future(self.client.submit(arrival.type, body)))

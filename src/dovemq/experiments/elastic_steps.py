@@ -42,7 +42,8 @@ Allocation = tuple[int, ...]
 def rising_load(effort: Effort) -> Figure:
     """Fig. 5."""
     loads = [tuple(factor * rate for rate in LIGHT) for factor in FACTORS]
-    points = asyncio.run(_measured([(rates, ONE_EACH) for rates in loads], effort, 2.0))
+    cases = [(rates, ONE_EACH) for rates in loads]
+    points, busyness = asyncio.run(_measured(cases, effort, 2.0))
     x = tuple(sum(point.rates) for point in points)
     curves = [_curve("all jobs", x, points)]
     curves += [_curve(f"job {name}", x, points, name) for name in PATHS]
@@ -51,7 +52,7 @@ def rising_load(effort: Effort) -> Figure:
         _columns(points),
         (Panel("real processes", "jobs a minute", "mean response time, s", tuple(curves)),),
         _rising_verdicts(points),
-        (SCALE_READING, BACKLOG_READING),
+        (SCALE_READING, BACKLOG_READING, busyness),
     )
 
 
@@ -91,7 +92,7 @@ def min_time_steps(effort: Effort) -> Figure:
     plan = min_time(Problem(case_study(MEDIUM)), BUDGET)
     ours = [plan.start, *(step.consumers for step in plan.steps)]
     chance = _random_paths(MEDIUM, BUDGET, effort)
-    found = asyncio.run(
+    found, busyness = asyncio.run(
         _by_allocation(MEDIUM, [*ours, *(a for path in chance for a in path)], effort)
     )
     mine = [found[each] for each in ours]
@@ -131,7 +132,7 @@ def min_time_steps(effort: Effort) -> Figure:
                 most=QUICKLY,
             ),
         ),
-        (SCALE_READING, BACKLOG_READING, _random_reading(chance)),
+        (SCALE_READING, BACKLOG_READING, _random_reading(chance), busyness),
     )
 
 
@@ -144,7 +145,7 @@ def min_cost_steps(effort: Effort) -> Figure:
     chance = [
         [path[look] for look in RANDOM_LOOKS] for path in _random_paths(HEAVY, RANDOM_STEPS, effort)
     ]
-    found = asyncio.run(
+    found, busyness = asyncio.run(
         _by_allocation(HEAVY, [*ours, *(a for path in chance for a in path)], effort)
     )
     mine = [found[each] for each in ours]
@@ -187,7 +188,7 @@ def min_cost_steps(effort: Effort) -> Figure:
                 least=TARGET_SECONDS,
             ),
         ),
-        (SCALE_READING, BACKLOG_READING, _random_reading(chance)),
+        (SCALE_READING, BACKLOG_READING, _random_reading(chance), busyness),
     )
 
 
@@ -213,15 +214,15 @@ def _last_mean(points: Sequence[MeasuredPoint]) -> float:
 
 async def _by_allocation(
     rates: Sequence[float], allocations: Iterable[Allocation], effort: Effort
-) -> Mapping[Allocation, MeasuredPoint]:
+) -> tuple[Mapping[Allocation, MeasuredPoint], str]:
     different = list(dict.fromkeys(allocations))
-    points = await _measured([(rates, each) for each in different], effort)
-    return dict(zip(different, points, strict=True))
+    points, busyness = await _measured([(rates, each) for each in different], effort)
+    return dict(zip(different, points, strict=True)), busyness
 
 
 async def _measured(
     cases: Sequence[tuple[Sequence[float], Allocation]], effort: Effort, factor: float = 1.0
-) -> list[MeasuredPoint]:
+) -> tuple[list[MeasuredPoint], str]:
     seconds = factor * (POINT_SECONDS_QUICK if effort.quick else POINT_SECONDS)
     points = []
     async with elastic_service() as service:
@@ -233,7 +234,7 @@ async def _measured(
             points.append(
                 await measured_point(service, rates, consumers, seconds, effort.seed, tell)
             )
-    return points
+        return points, service.busyness
 
 
 def _curve(

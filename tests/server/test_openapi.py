@@ -128,7 +128,8 @@ def _nearly(schema: dict[str, Any], schemas: dict[str, Any], rng: random.Random)
             names = ("VisibilityTimeout", "a", rng.choice(NASTY))
             return {name: _nearly(some, schemas, rng) for name in names if rng.random() < 0.6}
         case "array":
-            return [_nearly(schema["items"], schemas, rng) for _ in range(rng.randrange(3))]
+            of = schema.get("items", {})
+            return [_nearly(of, schemas, rng) for _ in range(rng.randrange(3))]
         case "integer":
             return rng.choice((0, 1, 7, 500, 2**63, -5))
         case "boolean":

@@ -222,6 +222,7 @@ async def test_nothing_but_plain_health_and_logins_is_answered_unsigned(tmp_path
     assert (await world.call("GET", "/v1/no-such-path")).status == 403
     assert [route.path for route in ROUTES if not route.signed] == [
         "/",
+        "/v1/openapi.json",
         "/health/live",
         "/health/ready",
         "/v1/sessions",

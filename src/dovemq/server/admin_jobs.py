@@ -34,6 +34,7 @@ from dovemq.server.admin_context import (
 )
 from dovemq.server.admin_views import Document
 from dovemq.server.admin_workflows import account_of
+from dovemq.server.limits import ADMIN_BODY_BYTES_MAX
 
 _ACCOUNT: Final = ("account",)
 _STATES: Final = [state.value for state in JobState]
@@ -132,6 +133,7 @@ async def retry_job(admin: AdminContext, call: AdminCall) -> Document:
     Role.OPERATOR,
     query=_ACCOUNT,
     body=TaskStart,
+    body_bytes_max=ADMIN_BODY_BYTES_MAX,
     own=True,
 )
 async def start_task(admin: AdminContext, call: AdminCall) -> Document:
@@ -149,6 +151,7 @@ async def start_task(admin: AdminContext, call: AdminCall) -> Document:
     Role.OPERATOR,
     query=_ACCOUNT,
     body=TaskEnd,
+    body_bytes_max=ADMIN_BODY_BYTES_MAX,
     own=True,
 )
 async def end_task(admin: AdminContext, call: AdminCall) -> Document:
@@ -165,6 +168,7 @@ async def end_task(admin: AdminContext, call: AdminCall) -> Document:
     Role.OPERATOR,
     query=_ACCOUNT,
     body=TaskFailure,
+    body_bytes_max=ADMIN_BODY_BYTES_MAX,
     own=True,
 )
 async def fail_task(admin: AdminContext, call: AdminCall) -> Document:

@@ -10,6 +10,7 @@ from dovemq.core.workflows.documents import job_document, specification_document
 from dovemq.core.workflows.specification import VERSIONS
 from dovemq.server.admin_context import AdminCall, AdminContext, AdminRoute
 from dovemq.server.admin_views import Document
+from dovemq.server.limits import ADMIN_BODY_BYTES_MAX
 
 
 class NewWorkflow(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -75,6 +76,7 @@ async def show_workflow(admin: AdminContext, call: AdminCall) -> Document:
     Role.ADMIN,
     query=("account",),
     body=NewWorkflow,
+    body_bytes_max=ADMIN_BODY_BYTES_MAX,
     audited=True,
     own=True,
 )
@@ -90,7 +92,13 @@ async def put_workflow(admin: AdminContext, call: AdminCall) -> Document:
 
 
 @AdminRoute(
-    "POST", "/v1/workflows/{type}/jobs", Role.OPERATOR, query=("account",), body=NewJob, own=True
+    "POST",
+    "/v1/workflows/{type}/jobs",
+    Role.OPERATOR,
+    query=("account",),
+    body=NewJob,
+    body_bytes_max=ADMIN_BODY_BYTES_MAX,
+    own=True,
 )
 async def submit_job(admin: AdminContext, call: AdminCall) -> Document:
     """Starts a job on the newest version, with an input of up to 64 KiB of JSON."""

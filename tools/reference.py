@@ -279,7 +279,7 @@ def admin_page() -> str:
 
 def _route_role(route: AdminRoute) -> str:
     if route.role is not None:
-        return f"{route.role.value}, or own queues" if route.own else route.role.value
+        return f"{route.role.value}, or one's own" if route.own else route.role.value
     return "any account" if route.signed else "anybody"
 
 

@@ -114,13 +114,15 @@ async def show_timeline(admin: AdminContext, call: AdminCall) -> Document:
     return {"job_id": job.job_id, "events": timeline_document(job)}
 
 
-@AdminRoute("POST", "/v1/jobs/{job}/cancellation", Role.OPERATOR, query=_ACCOUNT, own=True)
+@AdminRoute(
+    "POST", "/v1/jobs/{job}/cancellation", Role.OPERATOR, query=_ACCOUNT, audited=True, own=True
+)
 async def cancel_job(admin: AdminContext, call: AdminCall) -> Document:
     """Cancels a running job: no further task of it is started."""
     return await _document(admin, (await _changed(admin, call, Cancelled()))[0])
 
 
-@AdminRoute("POST", "/v1/jobs/{job}/retry", Role.OPERATOR, query=_ACCOUNT, own=True)
+@AdminRoute("POST", "/v1/jobs/{job}/retry", Role.OPERATOR, query=_ACCOUNT, audited=True, own=True)
 async def retry_job(admin: AdminContext, call: AdminCall) -> Document:
     """Publishes the failed tasks of a failed job again; what has ended is not repeated."""
     return await _document(admin, (await _changed(admin, call, Retried()))[0])

@@ -46,6 +46,7 @@ class _Beside:
         self._partner = partner
         self.receipt_key = store.receipt_key
         self.catalogue = store.catalogue
+        self.ledger = store.ledger
         self.partition = store.partition
 
     async def close(self) -> None:

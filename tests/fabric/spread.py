@@ -34,6 +34,7 @@ class CountingStore:
     def __init__(self, store: Store) -> None:
         self.receipt_key = store.receipt_key
         self.catalogue = store.catalogue
+        self.ledger = store.ledger
         self.close = store.close
         self.asked: list[tuple[str, int]] = []
         self.slow: dict[int, asyncio.Event] = {}

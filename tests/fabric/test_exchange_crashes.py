@@ -33,6 +33,10 @@ class DyingStore:
     def catalogue(self) -> Any:
         return Dying(self, self._store.catalogue)
 
+    @property
+    def ledger(self) -> Any:
+        return Dying(self, self._store.ledger)
+
     def partition(self, queue: Queue, number: int) -> Partition:
         dying: Any = Dying(self, self._store.partition(queue, number))
         return dying  # type: ignore[no-any-return]

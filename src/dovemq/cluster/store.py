@@ -38,7 +38,7 @@ from dovemq.cluster.tenure import MonotonicClock
 from dovemq.cluster.troubles import Troubles
 from dovemq.cluster.watchers import Watchers
 from dovemq.core.errors import DoveError, Draining, QueueMissing
-from dovemq.core.ports import Clock
+from dovemq.core.ports import Clock, Ledger
 from dovemq.core.queue import Queue
 from dovemq.stores.owned.group import PartitionKey
 from dovemq.stores.owned.logged.ports import Database
@@ -143,6 +143,11 @@ class ClusterStore:
     @property
     def open(self) -> bool:
         return not self._closed
+
+    @property
+    def ledger(self) -> Ledger:
+        self._check_open()
+        return self._database.ledger
 
     def leads(self) -> bool:
         """Whether this front end runs move tasks and housekeeping, at this moment."""

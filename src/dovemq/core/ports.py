@@ -23,6 +23,7 @@ from dovemq.core.commands import (
     Settlement,
     Transfer,
 )
+from dovemq.core.ledger import LedgerAsk, LedgerEntry, LedgerPage
 from dovemq.core.queue import Queue, QueueKey
 
 
@@ -160,12 +161,41 @@ class Catalogue(Protocol):
         """Remove an account that owns no queue; False if it does not exist or owns one."""
 
 
+class Ledger(Protocol):
+    """Named values of several kinds, changed by compare-and-set: the progress of jobs.
+
+    A write is durable when it is answered, and every later read sees it, on whatever front end. If
+    a reply is lost, the write was done or was not done, never half; `put` of the same entry may be
+    repeated, and then answers True if the stored entry is this one with version + 1.
+    """
+
+    def get(self, kind: str, name: str) -> Awaitable[LedgerEntry | None]: ...
+
+    def put(self, entry: LedgerEntry) -> Awaitable[bool]:
+        """Store the entry with version + 1; False if the stored version is another.
+
+        Version 0 is a new entry.
+        """
+
+    def remove(self, entry: LedgerEntry) -> Awaitable[bool]:
+        """Remove the entry; False if the stored version is another, or it does not exist."""
+
+    def page(self, ask: LedgerAsk) -> Awaitable[LedgerPage]:
+        """Entries by name. One that is written meanwhile is given as it was or as it is."""
+
+    def due(self, kind: str, until_ms: int, count_max: int) -> Awaitable[list[LedgerEntry]]:
+        """Entries whose `due_ms` is at most `until_ms`, in any order; none has no `due_ms`."""
+
+
 class Store(Protocol):
     receipt_key: bytes
     """The secret that signs receipts; it lives as long as the data."""
 
     @property
     def catalogue(self) -> Catalogue: ...
+
+    @property
+    def ledger(self) -> Ledger: ...
 
     def partition(self, queue: Queue, number: int) -> Partition:
         """The partition of that number: the same object each time, and cheap to get.

@@ -14,7 +14,7 @@ from typing import Final
 
 from dovemq.core.errors import DoveError
 from dovemq.core.observing import Observer
-from dovemq.core.ports import Catalogue, Clock, Partition, Store
+from dovemq.core.ports import Catalogue, Clock, Ledger, Partition, Store
 from dovemq.core.queue import Queue
 from dovemq.fabric.autonomic import ClientRole
 from dovemq.fabric.draining import DrainingPartitions
@@ -70,6 +70,10 @@ class FabricStore:
     @property
     def catalogue(self) -> Catalogue:
         return self._store.catalogue
+
+    @property
+    def ledger(self) -> Ledger:
+        return self._store.ledger
 
     @property
     def parked(self) -> int:

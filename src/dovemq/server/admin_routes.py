@@ -7,10 +7,12 @@ from dovemq.server import (
     admin_cluster,
     admin_consistency,
     admin_credentials,
+    admin_jobs,
     admin_judgements,
     admin_queues,
     admin_sessions,
     admin_store,
+    admin_workflows,
 )
 from dovemq.server.admin_context import AdminRoute
 
@@ -19,6 +21,8 @@ _MODULES: Final = (
     admin_cluster,
     admin_queues,
     admin_consistency,
+    admin_workflows,
+    admin_jobs,
     admin_accounts,
     admin_judgements,
     admin_credentials,

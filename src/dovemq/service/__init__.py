@@ -19,6 +19,7 @@ from dovemq.service.moves import Moves
 from dovemq.service.polls import Polls
 from dovemq.service.queues import Queues
 from dovemq.service.quotas import ByteQuotas
+from dovemq.service.workflows import Workflows, build_workflows
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +34,10 @@ HOUSEKEEPING_SECONDS: Final = 60
 FOLLOWING_SECONDS: Final = 1
 """The interval at which the leading of several front ends looks for tasks without a runner."""
 
+SWEEP_SECONDS: Final = 5
+SWEEP_REST: Final = 20
+"""A sweep over the jobs rests so many times as long as it took, so that it costs 5 % at most."""
+
 
 @dataclass
 class Service:
@@ -43,6 +48,7 @@ class Service:
     messages: Messages
     moves: Moves
     polls: Polls
+    workflows: Workflows
     leads: Callable[[], bool] | None = None
     """Whether this front end does what one does for all; None if there is no other."""
     on_drain: Callable[[], None] = lambda: None
@@ -60,7 +66,10 @@ class Service:
         await self.accounts.load()
         await self.moves.resume()
         loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._keep_house())]
+        self._tasks = [
+            loop.create_task(self._keep_house()),
+            loop.create_task(self._review_jobs()),
+        ]
         if self.leads is not None:
             self._tasks.append(loop.create_task(self._take_over_moves()))
 
@@ -93,12 +102,20 @@ class Service:
             if self.leads is None or self.leads():
                 await self._attempt("housekeeping", self.drop_expired())
 
+    async def _review_jobs(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            begun = loop.time()
+            if self.leads is None or self.leads():
+                await self._attempt("the review of jobs", self.workflows.sweeper.sweep())
+            await asyncio.sleep(max(SWEEP_SECONDS, SWEEP_REST * (loop.time() - begun)))
+
     async def _take_over_moves(self) -> None:
         while True:
             await asyncio.sleep(FOLLOWING_SECONDS)
             await self._attempt("moves", self.moves.resume())
 
-    async def _attempt(self, what: str, work: Coroutine[Any, Any, None]) -> None:
+    async def _attempt(self, what: str, work: Coroutine[Any, Any, object]) -> None:
         try:
             await work
         except DoveError as error:
@@ -128,14 +145,17 @@ def build_service(
     polls = Polls(clock)
     observer = observer or Observer()
     accounts = Accounts(store.catalogue, clock, root)
+    queues = Queues(store, clock, observer, polls, accounts, strict=strict_aws)
+    messages = Messages(store, clock, observer, polls, ByteQuotas(store, accounts))
     return Service(
         store,
         clock,
         accounts,
-        Queues(store, clock, observer, polls, accounts, strict=strict_aws),
-        Messages(store, clock, observer, polls, ByteQuotas(store, accounts)),
+        queues,
+        messages,
         Moves(store, clock, observer, new_id, leads or (lambda: True)),
         polls,
+        build_workflows(store, clock, new_id, queues, messages),
         leads,
         on_drain,
         join,

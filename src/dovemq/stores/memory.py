@@ -35,6 +35,7 @@ from dovemq.core.observing import Observer
 from dovemq.core.queue import Queue
 from dovemq.core.sending import accepted, stored_units
 from dovemq.stores.memory_catalogue import MemoryCatalogue
+from dovemq.stores.memory_ledger import MemoryLedger
 from dovemq.stores.memory_receive import MemoryGroups, MemoryRow, Receive
 
 
@@ -305,6 +306,7 @@ class MemoryStore:
         self, rng: random.Random, receipt_key: bytes, observer: Observer | None = None
     ) -> None:
         self.catalogue = MemoryCatalogue(self._check_open, self._forget)
+        self.ledger = MemoryLedger(self._check_open, {})
         self.receipt_key = receipt_key
         self._rng = rng
         self._observer = observer or Observer()

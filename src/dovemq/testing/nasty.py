@@ -16,7 +16,8 @@ from msgspec import Struct
 from dovemq.cluster.routing import RoutedPartition, Verb
 from dovemq.core.commands import Ask, Draft, Duplicate, Leased, Receipt, Sent, Settlement
 from dovemq.core.errors import UnavailableError
-from dovemq.core.ports import Catalogue, Clock, Partition, Store
+from dovemq.core.ledger import LedgerAsk, LedgerEntry, LedgerPage
+from dovemq.core.ports import Catalogue, Clock, Ledger, Partition, Store
 from dovemq.core.queue import Queue
 
 T = TypeVar("T")
@@ -65,6 +66,10 @@ class NastyStore:
     @property
     def catalogue(self) -> Catalogue:
         return self._store.catalogue
+
+    @property
+    def ledger(self) -> "NastyLedger":
+        return NastyLedger(self, self._store.ledger)
 
     def partition(self, queue: Queue, number: int) -> "NastyPartition":
         inner = self._store.partition(queue, number)
@@ -158,6 +163,35 @@ class NastyPartition(RoutedPartition):
     async def route(self, verb: Verb[T], now_ms: int, *, repeatable: bool = True) -> T:
         await self._store.arrive()
         answer = await verb(self.inner, self._store.now_ms())
+        await self._store.answer()
+        return answer
+
+
+class NastyLedger:
+    """Its writes and reads are delayed, and requests and replies are lost."""
+
+    def __init__(self, store: NastyStore, inner: Ledger) -> None:
+        self._store = store
+        self._inner = inner
+
+    async def get(self, kind: str, name: str) -> LedgerEntry | None:
+        return await self._called(self._inner.get, kind, name)
+
+    async def put(self, entry: LedgerEntry) -> bool:
+        return await self._called(self._inner.put, entry)
+
+    async def remove(self, entry: LedgerEntry) -> bool:
+        return await self._called(self._inner.remove, entry)
+
+    async def page(self, ask: LedgerAsk) -> LedgerPage:
+        return await self._called(self._inner.page, ask)
+
+    async def due(self, kind: str, until_ms: int, count_max: int) -> list[LedgerEntry]:
+        return await self._called(self._inner.due, kind, until_ms, count_max)
+
+    async def _called(self, call: Callable[..., Awaitable[T]], *args: Any) -> T:
+        await self._store.arrive()
+        answer = await call(*args)
         await self._store.answer()
         return answer
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from dovemq.cluster.routing import RoutedPartition, Verb
 from dovemq.core.commands import Counts, Receipt
 from dovemq.core.errors import OwnerChanged, UnavailableError
-from dovemq.core.ports import Catalogue
+from dovemq.core.ports import Catalogue, Ledger
 from dovemq.core.queue import Queue
 from dovemq.stores.memory import MemoryStore
 from dovemq.stores.owned.bodies import CacheRoom
@@ -188,6 +188,10 @@ class TakeoverStore:
     @property
     def catalogue(self) -> Catalogue:
         return self._memory.catalogue
+
+    @property
+    def ledger(self) -> Ledger:
+        return self._memory.ledger
 
     def partition(self, queue: Queue, number: int) -> "TakenPartition":
         place = (queue.number, number)

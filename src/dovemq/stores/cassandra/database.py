@@ -1,9 +1,11 @@
 """The database: one session, the records, and the logs that are opened."""
 
+from dovemq.stores.cassandra.ledger import CassandraLedger
 from dovemq.stores.cassandra.location import CassandraLocation
 from dovemq.stores.cassandra.log import CassandraLog
 from dovemq.stores.cassandra.records import CassandraRecords
 from dovemq.stores.cassandra.schema import (
+    OF_VERSIONS,
     bring_up_to_date,
     create_keyspace,
     create_tables,
@@ -22,6 +24,7 @@ class CassandraDatabase:
     def __init__(self, session: CassandraSession, statements: CassandraStatements) -> None:
         self.name = session.name
         self.records = CassandraRecords(session, statements)
+        self.ledger = CassandraLedger(session, statements)
         self._session = session
         self._statements = statements
 
@@ -34,8 +37,11 @@ class CassandraDatabase:
             session = await patiently(lambda: open_session(location, location.keyspace))
         try:
             version = await create_tables(session)
+            # An older schema has no tables for the other statements yet.
+            early = await patiently(lambda: session.prepare(OF_VERSIONS))
+            records = CassandraRecords(session, early)
+            await patiently(lambda: bring_up_to_date(session, records, version))
             database = cls(session, await patiently(session.prepare))
-            await patiently(lambda: bring_up_to_date(session, database.records, version))
         except BaseException:
             await session.close()
             raise

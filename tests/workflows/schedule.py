@@ -23,11 +23,11 @@ from dovemq.core.workflows.transitions import Ended, Failed, Started, wants
 from dovemq.service import Service, build_service
 from dovemq.sqs.shapes import ReceivedMessage, SendMessageRequest
 from dovemq.stores.memory import MemoryStore
-from dovemq.testing.clock import VirtualLoop
+from dovemq.testing.clock import VirtualLoop, run_virtually
 from dovemq.testing.nasty import CALM, NastyStore, Nature
 from dovemq.workflows.calls import TaskCall
 from dovemq.workflows.worker import TopicWorker
-from tests.workflows.types import TYPES
+from tests.workflows.sample_jobs import TYPES
 
 ACCOUNT = "000000000000"
 LEASE_SECONDS = 10
@@ -331,3 +331,22 @@ class JobSchedule:
 
     def new_id(self) -> str:
         return f"{next(self._ids):032x}"[::-1]
+
+
+def played(nature: Nature, seed: int, **options: Any) -> JobSchedule:
+    loop = VirtualLoop()
+    schedule = JobSchedule(seed, nature, loop, **options)
+    run_virtually(schedule.run(), loop)
+    return schedule
+
+
+def judge(run: JobSchedule) -> None:
+    """Every job has ended once, every task once, and no join has fired twice."""
+    for job in run.ended:
+        assert job.state is JobState.ENDED, job
+        assert {task.state for task in job.tasks} == {TaskState.ENDED}
+        assert not job.outbox
+        assert run.witness.finals[job.job_id] == 1
+        for task in job.tasks:
+            assert run.witness.ends[job.job_id, task.name] == 1
+            assert run.witness.first_publications[job.job_id, task.name] == 1

@@ -102,7 +102,8 @@ async def test_lease_of_a_topic_is_that_of_the_specification(jobs: Jobs) -> None
     await jobs.put({**PATH, "topics": {"A": {"lease_seconds": 7}}})
     queue = await jobs.world.queues.find(QueueKey(ACCOUNT, "topic-A"))
     assert queue.settings.lease_ms == 7_000
-    assert await jobs.world.queues.find(QueueKey(ACCOUNT, "topic-A-dead"))
+    dead = await jobs.world.queues.find(QueueKey(ACCOUNT, "topic-A-dead"))
+    assert dead.settings.lease_ms == 30_000
 
 
 async def test_same_key_gives_the_same_job_for_a_day(jobs: Jobs) -> None:
@@ -214,7 +215,7 @@ async def test_ended_job_is_removed_after_its_retention(jobs: Jobs) -> None:
     job = await jobs.submit()
     await jobs.jobs.change(ACCOUNT, job.job_id, Cancelled())
     await jobs.pass_time(99_999)
-    assert await jobs.jobs.job(ACCOUNT, job.job_id)
+    assert (await jobs.jobs.job(ACCOUNT, job.job_id)).state is JobState.CANCELLED
     await jobs.pass_time(1)
     with pytest.raises(JobMissing):
         await jobs.jobs.job(ACCOUNT, job.job_id)

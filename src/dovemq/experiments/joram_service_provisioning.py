@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from dovemq.client import AdminClient
-from dovemq.client.admin import Document
+from dovemq.client.admin_session import Document
 from dovemq.experiments.claims import judge
 from dovemq.experiments.figure import Column, Effort, Figure, Panel, PaperMark, Verdict
 from dovemq.experiments.intervals import interval_columns, ratio

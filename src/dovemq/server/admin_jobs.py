@@ -109,7 +109,7 @@ async def show_result(admin: AdminContext, call: AdminCall) -> Document:
 
 @AdminRoute("GET", "/v1/jobs/{job}/timeline", Role.VIEWER, query=_ACCOUNT, own=True)
 async def show_timeline(admin: AdminContext, call: AdminCall) -> Document:
-    """What has happened to a job, in order of time."""
+    """The events of a job, in order of time."""
     job = await _job(admin, call)
     return {"job_id": job.job_id, "events": timeline_document(job)}
 

@@ -5,6 +5,7 @@ from dovemq.stores.cassandra.location import CassandraLocation
 from dovemq.stores.cassandra.log import CassandraLog
 from dovemq.stores.cassandra.records import CassandraRecords
 from dovemq.stores.cassandra.schema import (
+    OF_VERSIONS,
     bring_up_to_date,
     create_keyspace,
     create_tables,
@@ -36,8 +37,11 @@ class CassandraDatabase:
             session = await patiently(lambda: open_session(location, location.keyspace))
         try:
             version = await create_tables(session)
+            # An older schema has no tables for the other statements yet.
+            early = await patiently(lambda: session.prepare(OF_VERSIONS))
+            records = CassandraRecords(session, early)
+            await patiently(lambda: bring_up_to_date(session, records, version))
             database = cls(session, await patiently(session.prepare))
-            await patiently(lambda: bring_up_to_date(session, database.records, version))
         except BaseException:
             await session.close()
             raise

@@ -145,13 +145,14 @@ class CassandraSession:
             finally:
                 _leave(self._cluster)
 
-    async def prepare(self) -> CassandraStatements:
+    async def prepare(self, only: frozenset[str] | None = None) -> CassandraStatements:
+        """The statements; with `only` the others are None, since their tables may be missing."""
         text = resources.files(__package__).joinpath("statements.cql").read_text("utf-8")
         sections = [section.partition("\n") for section in text.split("-- name: ")[1:]]
-        found = await asyncio.gather(*(self._prepared(name, cql) for name, _, cql in sections))
-        return CassandraStatements(
-            **{name: each for (name, _, _), each in zip(sections, found, strict=True)}
-        )
+        asked = [(name, cql) for name, _, cql in sections if only is None or name in only]
+        found = await asyncio.gather(*(self._prepared(name, cql) for name, cql in asked))
+        prepared = {name: each for (name, _), each in zip(asked, found, strict=True)}
+        return CassandraStatements(**{name: prepared.get(name) for name, _, _ in sections})
 
     async def _prepared(self, name: str, text: str) -> Prepared:
         level = CONSISTENCIES[self.location.consistency] if name == "append" else QUORUM

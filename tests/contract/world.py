@@ -222,5 +222,8 @@ class World:
     async def _create(self, name: str, changes: Mapping[str, object]) -> Line:
         now_ms = self.clock.now_ms()
         settings = msgspec.structs.replace(QueueSettings(), **{**self._settings, **changes})
+        if settings.fifo:
+            # These cannot size themselves.
+            settings = msgspec.structs.replace(settings, auto=False)
         queue = Queue(0, QueueKey(ACCOUNT, name), settings, now_ms, now_ms)
         return Line(self, await self.store.catalogue.create(queue))

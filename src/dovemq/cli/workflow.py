@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from dovemq.cli import workflow_jobs, workflow_worker
+from dovemq.cli import workflow_jobs, workflow_sizing, workflow_worker
 from dovemq.cli.command import CommandParser, Commands, WrongUse, add_group, add_server_command
 from dovemq.cli.output import Columns, print_pairs, print_records, print_result, time_text
 from dovemq.cli.target import ask_workflows
@@ -33,6 +33,7 @@ def add(commands: Commands) -> None:
             parser.option("--version", "N", "version (default: the newest)", count)
     workflow_jobs.add(actions)
     workflow_worker.add(actions)
+    workflow_sizing.add(actions)
 
 
 def add_owner(parser: CommandParser) -> None:

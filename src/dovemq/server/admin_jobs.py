@@ -14,7 +14,7 @@ from dovemq.core.workflows.documents import (
     summary_document,
     timeline_document,
 )
-from dovemq.core.workflows.jobs import Job, JobState
+from dovemq.core.workflows.jobs import RESULT_BYTES_MAX, Job, JobState
 from dovemq.core.workflows.transitions import (
     Cancelled,
     Ended,
@@ -37,6 +37,8 @@ from dovemq.server.admin_workflows import account_of
 
 _ACCOUNT: Final = ("account",)
 _STATES: Final = [state.value for state in JobState]
+END_BYTES_MAX: Final = 4 * RESULT_BYTES_MAX
+"""A result may be written with escapes."""
 SERVICE_MS_MAX: Final = 365 * limits.DAY_MS
 
 Attempts = Annotated[int, Meta(ge=1, le=1_000_000)]
@@ -151,6 +153,7 @@ async def start_task(admin: AdminContext, call: AdminCall) -> Document:
     Role.OPERATOR,
     query=_ACCOUNT,
     body=TaskEnd,
+    body_bytes_max=END_BYTES_MAX,
     own=True,
 )
 async def end_task(admin: AdminContext, call: AdminCall) -> Document:

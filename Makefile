@@ -16,7 +16,7 @@ TEST_STAMP := .venv/.installed-test
 JS_STAMP := $(JS)/node_modules/.installed
 
 PYTEST := $(BIN)/python -m pytest
-PROCESS_TESTS := tests/acceptance tests/clusters tests/faults tests/pipeline
+PROCESS_TESTS := tests/acceptance tests/clusters tests/console tests/faults tests/pipeline
 
 # Variables, so that what builds the package is pinned too; relative, since pip splits them at
 # white space.
@@ -36,7 +36,7 @@ setup: | $(BIN)/python
 	@touch $(BASE_STAMP)
 endif
 
-# Java, Maven, Redis, PostgreSQL, HAProxy and Mosquitto. Only root can install them; others are
+# Java, Maven, Redis, PostgreSQL, HAProxy, Mosquitto and Chromium. Only root can install them; others are
 # told, and tests that need them skip. No service is started.
 programs:
 	@$(PYTHON) tools/programs.py
@@ -78,6 +78,7 @@ test-full: export DOVETEST_STORAGE := 1
 test-full: export DOVETEST_CONTRACT := 1
 test-full: export DOVETEST_ACCEPTANCE := 1
 test-full: export DOVETEST_TAKEOVERS := 200
+test-full: export DOVETEST_OPENAPI := 300
 test-full: export DOVETEST_KUBERNETES := 1
 test-full: export DOVETEST_JOBS := 1000
 test-full: export DOVETEST_JOB_SCHEDULES := 60

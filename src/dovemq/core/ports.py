@@ -58,12 +58,13 @@ class Partition(Protocol):
         """
 
     def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> Awaitable[list[Settlement]]:
         """Delete messages durably. Settling twice does no harm.
 
         A standard queue accepts a receipt whose lease has ended. With `moved` another partition has
-        adopted the messages, and the observer gets no `settled`.
+        adopted the messages, and the observer gets no `settled`. With `forced` only the sequence of
+        a receipt counts: an operator deletes the message, whoever holds it, on a FIFO queue too.
         """
 
     def extend(

@@ -101,11 +101,11 @@ class LogicalPartition:
                 self._sessions.place(self.queue, role)
 
     async def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> list[Settlement]:
         async def settled(number: int, some: Sequence[Receipt]) -> list[Settlement]:
             partition = self._members[number]
-            answers = await partition.settle(some, self._clock.now_ms(), moved=moved)
+            answers = await partition.settle(some, self._clock.now_ms(), moved=moved, forced=forced)
             self._in_flight.gave(-answers.count(Settlement.SETTLED))
             return answers
 

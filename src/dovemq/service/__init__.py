@@ -14,6 +14,8 @@ from dovemq.core.ports import Clock, Store
 from dovemq.core.queue import Queue
 from dovemq.fabric.autonomic import ClientRole
 from dovemq.service.accounts import Accounts
+from dovemq.service.clients import Clients
+from dovemq.service.interventions import Interventions
 from dovemq.service.messages import Messages
 from dovemq.service.moves import Moves
 from dovemq.service.polls import Polls
@@ -46,9 +48,11 @@ class Service:
     accounts: Accounts
     queues: Queues
     messages: Messages
+    interventions: Interventions
     moves: Moves
     polls: Polls
     workflows: Workflows
+    clients: Clients = field(default_factory=Clients)
     leads: Callable[[], bool] | None = None
     """Whether this front end does what one does for all; None if there is no other."""
     on_drain: Callable[[], None] = lambda: None
@@ -153,10 +157,11 @@ def build_service(
         accounts,
         queues,
         messages,
+        Interventions(store, clock, observer, polls),
         Moves(store, clock, observer, new_id, leads or (lambda: True)),
         polls,
         build_workflows(store, clock, new_id, queues, messages),
-        leads,
-        on_drain,
-        join,
+        leads=leads,
+        on_drain=on_drain,
+        join=join,
     )

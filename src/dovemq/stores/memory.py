@@ -90,10 +90,13 @@ class MemoryPartition:
         )
 
     async def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> list[Settlement]:
         self._begin(now_ms)
-        settlements = [self._settle(receipt, now_ms) for receipt in receipts]
+        settlements = [
+            self._delete(receipt) if forced else self._settle(receipt, now_ms)
+            for receipt in receipts
+        ]
         pairs = zip(receipts, settlements, strict=True)
         settled = [receipt for receipt, each in pairs if each is Settlement.SETTLED]
         if settled and not moved:
@@ -218,6 +221,13 @@ class MemoryPartition:
             return Settlement.GONE
         if self._queue.settings.fifo and not _holds(receipt, row, now_ms):
             return Settlement.EXPIRED
+        self._remove(row)
+        return Settlement.SETTLED
+
+    def _delete(self, receipt: Receipt) -> Settlement:
+        row = self._rows.get(receipt.sequence)
+        if row is None:
+            return Settlement.GONE
         self._remove(row)
         return Settlement.SETTLED
 

@@ -142,11 +142,11 @@ class NastyPartition(RoutedPartition):
         return leased
 
     def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> Awaitable[list[Settlement]]:
         for receipt in receipts:
             self._leases.pop(receipt.sequence, None)
-        return super().settle(receipts, now_ms, moved=moved)
+        return super().settle(receipts, now_ms, moved=moved, forced=forced)
 
     def watch(self, wake: Callable[[], None]) -> Callable[[], None]:
         return self.inner.watch(wake)

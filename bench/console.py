@@ -1,4 +1,4 @@
-"""What viewers of the console cost the server: `python -m bench.console`.
+"""The cost of viewers of the console for the server: `python -m bench.console`.
 
 Fills queues, lets viewers ask what the pages ask each second, and reads the processor time of the
 server before and after. The same time without viewers is taken off.
@@ -22,7 +22,7 @@ from dovemq.testing.local_server import LocalServer
 BATCH: Final = 100
 FILLERS: Final = 4
 SHARE_MAX: Final = 0.05
-"""Of a core, for all viewers together."""
+"""The share of a core that all viewers together may take."""
 PAGES: Final = (
     "/v1/overview",
     "/v1/overview/queues?limit=50&sort=visible&order=down",

@@ -94,7 +94,7 @@ class Site:
 
 
 def problems_of(context: BrowserContext) -> list[str]:
-    """What the pages of a context complain about from now on."""
+    """The complaints of the pages of a context, from now on."""
     found: list[str] = []
     context.on("weberror", lambda error: found.append(str(error.error)))
 

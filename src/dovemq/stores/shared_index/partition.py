@@ -150,7 +150,7 @@ class SharedIndexPartition:
         self._survey.changed()
         self.statistics.receives += 1
         self.statistics.empty += not found
-        self._background(self._tidy(now_ms))
+        self._background(self.close_old_buckets())
         return Leased(
             [self._lease(each, now_ms) for each in found if not each.exhausted],
             [self._lease(each, now_ms) for each in found if each.exhausted],
@@ -246,9 +246,8 @@ class SharedIndexPartition:
             raise self._refusal()
 
     async def _receive(self, ask: Ask, now_ms: int) -> tuple[list[Received], bool]:
-        found, more = await self._receiving.receive(
-            ask, self._queue.settings, self._order_hint(), now_ms
-        )
+        settings = self._queue.settings
+        found, more = await self._receiving.receive(ask, settings, self._order_hint(), now_ms)
         for each in found:
             lease = (each.before, each.after)
             self._own.leases.put((each.after.sequence, each.after.due_ms), lease)
@@ -266,8 +265,9 @@ class SharedIndexPartition:
         await self._holding.release(receipts, now_ms - LATE_MS // 2)
         self._wake()
 
-    async def _tidy(self, now_ms: int) -> None:
-        self.statistics.closed += await self._buckets.close(now_ms)
+    async def close_old_buckets(self) -> None:
+        """Drop buckets that are over and empty. Each receive does it; once in a while it counts."""
+        self.statistics.closed += await self._buckets.close(self._around.clock.now_ms())
 
     async def _store(
         self, messages: Sequence[Message], born_ms: Sequence[int], now_ms: int

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from dovemq.core.errors import DoveError
-from dovemq.stores.shared_index.moving import Move
+from dovemq.stores.shared_index.moving import TupleMove
 from dovemq.stores.shared_index.ports import IndexTables
 from dovemq.stores.shared_index.statistics import IndexStatistics
 
@@ -36,7 +36,7 @@ class Sampling:
         self._statistics = statistics
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def claimed(self, moves: Sequence[Move]) -> None:
+    def claimed(self, moves: Sequence[TupleMove]) -> None:
         for move in moves:
             if is_sampled(move.before.sequence) and len(self._tasks) < UNDER_WAY_MAX:
                 task = asyncio.get_running_loop().create_task(self._sample(move))
@@ -47,7 +47,7 @@ class Sampling:
         for task in self._tasks:
             task.cancel()
 
-    async def _sample(self, move: Move) -> None:
+    async def _sample(self, move: TupleMove) -> None:
         try:
             await self._tables.sample(self._queue, move.before, self._rng.getrandbits(62))
             await asyncio.sleep(LOOK_SECONDS)

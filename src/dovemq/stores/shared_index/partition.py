@@ -37,7 +37,7 @@ from dovemq.core.queue import Queue
 from dovemq.core.sending import accepted, stored_units
 from dovemq.stores.owned.records import RecordCodec
 from dovemq.stores.shared_index.buckets import LATE_MS, Buckets, MonotonicMs, bucket_of, is_late
-from dovemq.stores.shared_index.holding import Holding
+from dovemq.stores.shared_index.holding import ReceiptHolding
 from dovemq.stores.shared_index.memory import OwnDoings
 from dovemq.stores.shared_index.moving import (
     PlainMoves,
@@ -93,7 +93,7 @@ class SharedIndexPartition:
             tables, number, buckets, moves, plain, own, now_ms, around.rng, self.statistics
         )
         self._receiving.expired = self._report_expired
-        self._holding = Holding(tables, number, moves, plain, own)
+        self._holding = ReceiptHolding(tables, number, moves, plain, own)
         self._survey = Survey(tables, number, buckets, self._receiving, around.monotonic_ms)
         self._sampling = Sampling(tables, number, around.rng, self.statistics)
         if not serial:

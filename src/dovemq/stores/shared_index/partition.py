@@ -163,9 +163,9 @@ class SharedIndexPartition:
         )
 
     async def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> list[Settlement]:
-        """A receipt is honoured whatever has become of its message since.
+        """A receipt is honoured whatever has become of its message since, `forced` or not.
 
         Whether somebody else has settled it before is not asked, so the answer is `GONE` only if
         this front end knows it.

@@ -45,6 +45,11 @@ FORMS: Final[Mapping[str, str]] = {
 EXTENDED_MEANING: Final[Mapping[str, str]] = {
     "OrderHint": "A receive draws among this many of the first visible messages: 1 stays close "
     "to the order of sending, more makes concurrent receivers collide less. 1 on FIFO queues.",
+    "Coordination": "How front ends that share the queue agree about it; see "
+    "[the four modes](../explanation/coordination.md). `none` and `serial` need a store on "
+    "Cassandra and a standard queue with one partition. It cannot change.",
+    "ReceiveDraw": "`none` and `serial`, for experiments: `literal` draws hidden messages too, as "
+    "the paper bdqs does, and a receive that draws one finds nothing.",
     "DeliveryPaused": "Receives return nothing until it is false again; sends go on.",
     "LongDelay": "Delays may reach the retention period instead of 15 minutes.",
     "GroupConcurrency": "At most this many messages of one group are leased at a time. Empty "

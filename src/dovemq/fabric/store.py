@@ -47,6 +47,7 @@ class FabricStore:
         clients: SessionCounts | None = None,
     ) -> None:
         self.receipt_key = store.receipt_key
+        self.coordinations = store.coordinations
         self._store = store
         self._clock = clock
         self._observer = observer or Observer()

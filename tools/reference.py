@@ -44,9 +44,9 @@ FORMS: Final[Mapping[str, str]] = {
 
 EXTENDED_MEANING: Final[Mapping[str, str]] = {
     "OrderHint": "A receive draws among this many of the first visible messages: 1 stays close "
-    "to the order of sending, more makes concurrent receivers collide less. With `adaptive` the number "
-    "follows the [collisions](../explanation/adaptive-hint.md); it is 1 on queues whose index has an "
-    "owner, where nothing collides. 1 on FIFO queues.",
+    "to the order of sending, more makes concurrent receivers collide less. With `adaptive` the "
+    "number follows the [collisions](../explanation/adaptive-hint.md); it is 1 on queues whose "
+    "index has an owner, where nothing collides. 1 on FIFO queues.",
     "DeliveryPaused": "Receives return nothing until it is false again; sends go on.",
     "LongDelay": "Delays may reach the retention period instead of 15 minutes.",
     "GroupConcurrency": "At most this many messages of one group are leased at a time. Empty "

@@ -10,10 +10,11 @@ others. If a duplicate is worth `price` positions, the sum of both costs is leas
 
 Both numbers are measured by each front end for itself, so that none has to ask another:
 
-- *crowding* starts from the receives that are under way here when one begins. Collisions correct
-  it: other claims that were found of tuples claimed here, whichever front end made them. They
-  are Poisson events at the rate crowding / K, and the receives under way count for `prior` claims
-  with K = 1: the estimate is the mean of a gamma distribution.
+- *crowding* starts from the receives that are under way here when one begins, since those of other
+  front ends are likely to be as many. Collisions correct it: other claims that were found of
+  tuples claimed here, whichever front end made them. They are Poisson events at the rate
+  crowding / K, and the receives under way count for `prior` claims with K = 1: the estimate is the
+  mean of a gamma distribution.
 - *disturbance* is how many later messages were handed out here before an earlier one, per step
   of K above 1.
 
@@ -66,18 +67,20 @@ class HintObservation(Struct, frozen=True):
     """Counts since the last decision, at one front end.
 
     claims        tuples that were claimed by receives
+    checked       claims of which it is known by now whether others claimed the same tuple
+    collisions    the other claims of those tuples
     under_way     other receives of the queue that were under way here when one began, summed
                   over receives
     receives      receives that began
-    collisions    other claims of the same tuples that were found
     first         claims of messages that were never received before
     overtaken     messages that came after such a one and were handed out here before it, summed
     """
 
     claims: int = 0
+    checked: int = 0
+    collisions: int = 0
     under_way: int = 0
     receives: int = 0
-    collisions: int = 0
     first: int = 0
     overtaken: int = 0
 
@@ -85,8 +88,8 @@ class HintObservation(Struct, frozen=True):
 class HintMemory(Struct, frozen=True):
     """The K that holds, and measurements that fade.
 
-    `exposure` is the number of claims divided by the K that each was made with, so that
-    collisions / exposure is the crowding. `asked_less` decisions in a row asked for a smaller K.
+    `exposure` is the number of checked claims divided by K, so that collisions / exposure is the
+    crowding. `asked_less` decisions in a row asked for a smaller K.
     """
 
     k: int = 1
@@ -178,7 +181,7 @@ def _faded(seen: HintObservation, memory: HintMemory, settings: HintSettings) ->
     return msgspec.structs.replace(
         memory,
         collisions=kept * memory.collisions + seen.collisions,
-        exposure=kept * memory.exposure + seen.claims / memory.k,
+        exposure=kept * memory.exposure + seen.checked / memory.k,
         overtaken=kept * memory.overtaken + (seen.overtaken if memory.k > 1 else 0),
         steps=kept * memory.steps + seen.first * (memory.k - 1),
         # Receives that are under way are few and certain: the last period alone counts.

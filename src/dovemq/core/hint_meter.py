@@ -1,7 +1,7 @@
 """Measures what an adaptive K depends on, and keeps the K of one partition at one front end.
 
 Call `began` when a receive begins, `claimed` when it has claimed tuples, and `ended` in any case.
-Call `collided` whenever another claim of a tuple that was claimed here is found: at once or later.
+Call `checked` when it is known whether others have claimed the same tuples: at once or later.
 """
 
 import bisect
@@ -81,10 +81,12 @@ class HintMeter:
             overtaken=seen.overtaken + overtaken,
         )
 
-    def collided(self, count: int) -> None:
-        """So many other claims of tuples were found that were claimed here, too."""
+    def checked(self, claims: int, others: int) -> None:
+        """Of so many tuples that were claimed here, there are so many other claims."""
         seen = self._seen
-        self._seen = msgspec.structs.replace(seen, collisions=seen.collisions + count)
+        self._seen = msgspec.structs.replace(
+            seen, checked=seen.checked + claims, collisions=seen.collisions + others
+        )
 
     def _handed_out(self, key: HintKey) -> int:
         """Notes a message; returns the number of those noted before that belong after it."""

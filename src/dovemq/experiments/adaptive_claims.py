@@ -39,8 +39,8 @@ class AdaptiveHints:
     def ended(self, front_end: int) -> None:
         self.meters[front_end].ended()
 
-    def collided(self, front_end: int, others: int) -> None:
-        self.meters[front_end].collided(others)
+    def checked(self, front_end: int, others: int) -> None:
+        self.meters[front_end].checked(1, others)
 
     def _meter(self, number: int) -> HintMeter:
         return HintMeter(

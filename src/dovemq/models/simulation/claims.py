@@ -70,8 +70,8 @@ class HintPolicy(Protocol):
 
     def ended(self, front_end: int) -> None: ...
 
-    def collided(self, front_end: int, others: int) -> None:
-        """At the settle, so many other claims of the message were seen."""
+    def checked(self, front_end: int, others: int) -> None:
+        """So many other claims of a message that was claimed here were seen at its settle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class FixedHint:
     def ended(self, front_end: int) -> None:
         pass
 
-    def collided(self, front_end: int, others: int) -> None:
+    def checked(self, front_end: int, others: int) -> None:
         pass
 
 
@@ -177,7 +177,7 @@ class ClaimedQueue:
         else:
             seen = sum(1 for each in self._claims[receive.message] if each <= self.now)
             # One of them is its own, which may not be seen yet.
-            self._policy.collided(front_end, max(0, seen - 1))
+            self._policy.checked(front_end, max(0, seen - 1))
             self._later(0.0, _BEGIN, receive)
 
     def _read(self, k: int) -> int:

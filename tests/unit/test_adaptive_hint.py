@@ -29,7 +29,8 @@ COUNTS = st.integers(0, 1_000)
 def _period(crowding: float, k: int, claims: int = 60) -> HintObservation:
     """What a front end sees that has one receive under way at a time."""
     collisions = round(claims * crowding / k)
-    return HintObservation(claims, 0, claims, collisions, claims, round(claims * (k - 1) / 2))
+    overtaken = round(claims * (k - 1) / 2)
+    return HintObservation(claims, claims, collisions, 0, claims, claims, overtaken)
 
 
 def _settled(crowding: float, memory: HintMemory, periods: int = 30) -> HintMemory:
@@ -54,7 +55,7 @@ def test_k_rises_at_the_first_decision_and_falls_after_the_third() -> None:
     assert decision.reason.cause is HintCause.CROWDED
     memory = _settled(8.0, memory)
     causes = []
-    while True:
+    for _ in range(100):
         decision, memory = decide_hint(_period(0.0, memory.k), memory, SETTINGS)
         causes.append(decision.reason.cause)
         if decision.changed:
@@ -64,7 +65,7 @@ def test_k_rises_at_the_first_decision_and_falls_after_the_third() -> None:
 
 
 def test_receives_under_way_here_raise_k_before_any_collision() -> None:
-    busy = HintObservation(claims=10, under_way=30, receives=10, first=10)
+    busy = HintObservation(claims=10, checked=10, under_way=30, receives=10, first=10)
     decision, _ = decide_hint(busy, HintMemory(), SETTINGS)
     assert decision.k > 1
 
@@ -76,7 +77,7 @@ def test_order_that_suffers_more_lowers_k() -> None:
         seen = _period(8.0, memory.k)
         overtaken = 4 * seen.first * (memory.k - 1)
         worse = HintObservation(
-            seen.claims, 0, seen.receives, seen.collisions, seen.first, overtaken
+            seen.claims, seen.checked, seen.collisions, 0, seen.receives, seen.first, overtaken
         )
         decision, memory = decide_hint(worse, memory, SETTINGS)
         if decision.changed:
@@ -86,14 +87,14 @@ def test_order_that_suffers_more_lowers_k() -> None:
 
 
 def test_few_claims_change_nothing() -> None:
-    seen = HintObservation(SETTINGS.claims_min - 1, 100, 1, 100, 1, 1)
+    seen = HintObservation(SETTINGS.claims_min - 1, 1, 100, 100, 1, 1, 1)
     decision, memory = decide_hint(seen, HintMemory(), SETTINGS)
     assert not decision.changed
     assert memory == HintMemory()
     assert "too few" in decision.reason.text
 
 
-@given(st.lists(st.tuples(*[COUNTS] * 6), max_size=40), st.integers(1, 8), st.integers(8, 200))
+@given(st.lists(st.tuples(*[COUNTS] * 7), max_size=40), st.integers(1, 8), st.integers(8, 200))
 def test_k_never_leaves_its_bounds(periods: list[tuple[int, ...]], least: int, most: int) -> None:
     settings, memory = HintSettings(least=least, most=most), HintMemory(k=least)
     for counts in periods:
@@ -113,7 +114,7 @@ def test_meter_counts_receives_under_way_and_messages_overtaken() -> None:
     for number in range(20):
         assert meter.began(number) == 1
     meter.claimed(20, [(5, b""), (6, b"")])
-    meter.collided(30)
+    meter.checked(20, 30)
     for _ in range(20):
         meter.ended()
     assert meter.began(PERIOD_MS) > 1
@@ -126,7 +127,7 @@ def test_meter_decides_once_a_period_at_most() -> None:
     for now_ms in range(0, PERIOD_MS, 10):
         meter.began(now_ms)
         meter.claimed(1, [])
-        meter.collided(1)
+        meter.checked(1, 1)
         meter.ended()
     assert meter.decision is None
     meter.began(PERIOD_MS)

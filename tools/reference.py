@@ -47,6 +47,11 @@ EXTENDED_MEANING: Final[Mapping[str, str]] = {
     "to the order of sending, more makes concurrent receivers collide less. With `adaptive` the "
     "number follows the [collisions](../explanation/adaptive-hint.md); it is 1 on queues whose "
     "index has an owner, where nothing collides. 1 on FIFO queues.",
+    "Coordination": "How front ends that share the queue agree about it; see "
+    "[the four modes](../explanation/coordination.md). `none` and `serial` need a store on "
+    "Cassandra and a standard queue with one partition. It cannot change.",
+    "ReceiveDraw": "`none` and `serial`, for experiments: `literal` draws hidden messages too, as "
+    "the paper bdqs does, and a receive that draws one finds nothing.",
     "DeliveryPaused": "Receives return nothing until it is false again; sends go on.",
     "LongDelay": "Delays may reach the retention period instead of 15 minutes.",
     "GroupConcurrency": "At most this many messages of one group are leased at a time. Empty "

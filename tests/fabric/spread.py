@@ -32,6 +32,7 @@ class CountingStore:
 
     def __init__(self, store: Store) -> None:
         self.receipt_key = store.receipt_key
+        self.coordinations = store.coordinations
         self.catalogue = store.catalogue
         self.close = store.close
         self.asked: list[tuple[str, int]] = []

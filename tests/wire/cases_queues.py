@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from dovemq.core.coordination import LITERAL_NEEDS_INDEX, NEEDS_OWNER, NOT_THIS_STORE
 from tests.wire.case import (
     NO_QUEUE,
     WSDL,
@@ -80,8 +81,14 @@ CREATING = (
                         "FifoThroughputLimit only when FifoQueue is set to true."),
                 "R", FifoThroughputLimit="perQueue"),
     create_with("an attribute is a known one", unknown_attribute("Colour"), "?", Colour="red"),
-    create_with("a later attribute is not known yet", unknown_attribute("Coordination"), "?",
-                Coordination="none"),
+    create_with("a store in memory owns its queues", bad_attribute("Coordination",
+                NOT_THIS_STORE.format(known="lease")), "?", Coordination="none"),
+    create_with("groups of a queue without an owner have no limits", bad_attribute(
+                "GroupConcurrency",
+                NEEDS_OWNER.format(coordination="serial", what="limits of groups")), "?",
+                Coordination="serial", GroupConcurrency="2"),
+    create_with("an owned queue draws visible messages", bad_attribute("ReceiveDraw",
+                LITERAL_NEEDS_INDEX), "?", ReceiveDraw="literal"),
     create_with("what is counted cannot be set", unknown_attribute("QueueArn"), "?", QueueArn="x"),
     create_with("a timeout is in its range", bad_attribute("VisibilityTimeout"), "?",
                 VisibilityTimeout="43201"),

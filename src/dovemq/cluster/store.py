@@ -37,6 +37,7 @@ from dovemq.cluster.sightings import FrontEnd, LeaseTimes
 from dovemq.cluster.tenure import MonotonicClock
 from dovemq.cluster.troubles import Troubles
 from dovemq.cluster.watchers import Watchers
+from dovemq.core.coordination import OWNED, Coordination
 from dovemq.core.errors import DoveError, Draining, QueueMissing
 from dovemq.core.ports import Clock
 from dovemq.core.queue import Queue
@@ -69,6 +70,7 @@ class ClusterStore:
     """
 
     receipt_key: bytes
+    coordinations: tuple[Coordination, ...] = OWNED
 
     def __init__(
         self,

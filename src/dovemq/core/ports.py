@@ -23,6 +23,7 @@ from dovemq.core.commands import (
     Settlement,
     Transfer,
 )
+from dovemq.core.coordination import Coordination
 from dovemq.core.queue import Queue, QueueKey
 
 
@@ -163,6 +164,10 @@ class Catalogue(Protocol):
 class Store(Protocol):
     receipt_key: bytes
     """The secret that signs receipts; it lives as long as the data."""
+
+    @property
+    def coordinations(self) -> tuple[Coordination, ...]:
+        """The values of `QueueSettings.coordination` that queues of this store can have."""
 
     @property
     def catalogue(self) -> Catalogue: ...

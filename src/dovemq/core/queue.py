@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from dovemq.core import limits
+from dovemq.core.coordination import COORDINATION_IS_FIXED, Coordination, check_coordination
 from dovemq.core.errors import InvalidAttribute, InvalidValue
 from dovemq.core.partitions import ControlMemory, Layout, resized
 
@@ -73,6 +74,10 @@ class QueueSettings(Struct, frozen=True):
     order_hint: int | Literal["adaptive"] = 1
     """K: a receive draws among the K first visible messages; `ANY_ORDER` asks for no order, and
     `ADAPTIVE_ORDER` for a K that avoids collisions of claims, where there are any."""
+    coordination: Coordination = "lease"
+    """How front ends agree about the queue. It cannot change."""
+    receive_draw: Literal["visible", "literal"] = "visible"
+    """`literal` draws as bdqs prints it: a hidden message that was drawn is an empty answer."""
     delivery_paused: bool = False
     long_delay: bool = False
     """Delays may reach the retention period instead of 15 minutes."""
@@ -204,6 +209,7 @@ def settings_with(settings: QueueSettings, changes: Changes) -> QueueSettings:
     if changed.redrive:
         _check_redrive(changed.redrive, fifo=changed.fifo)
     _check_bounds(changed)
+    check_coordination(changed)
     if changed.partitions != settings.partitions:
         layout = resized(settings.layout, changed.partitions)
         changed = msgspec.structs.replace(changed, layout=layout)
@@ -220,6 +226,8 @@ def sizing_changes(value: object) -> dict[str, Any]:
 def changed_settings(settings: QueueSettings, changes: Changes) -> QueueSettings:
     """The settings of an existing queue after `changes`; `InvalidAttribute` if they cannot be."""
     changed = settings_with(settings, changes)
+    if changed.coordination != settings.coordination:
+        raise InvalidAttribute("coordination", COORDINATION_IS_FIXED, value=changed.coordination)
     if changed.fifo and changed.partitions != settings.partitions:
         raise InvalidAttribute("partitions", PARTITIONS_ARE_FIXED, value=changed.partitions)
     return changed

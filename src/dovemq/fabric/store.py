@@ -45,6 +45,7 @@ class FabricStore:
         sizing: SizingPorts | None = None,
     ) -> None:
         self.receipt_key = store.receipt_key
+        self.coordinations = store.coordinations
         self._store = store
         self._clock = clock
         self._observer = observer or Observer()

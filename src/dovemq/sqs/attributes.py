@@ -61,6 +61,8 @@ SETTABLE: Final = (
     QueueAttribute("KmsDataKeyReusePeriodSeconds", "encryption_reuse_seconds", "number"),
     QueueAttribute("SqsManagedSseEnabled", "encryption_managed", "flag"),
     QueueAttribute("OrderHint", "order_hint", "order", extended=True),
+    QueueAttribute("Coordination", "coordination", "choice", extended=True),
+    QueueAttribute("ReceiveDraw", "receive_draw", "choice", extended=True),
     QueueAttribute("DeliveryPaused", "delivery_paused", "flag", extended=True),
     QueueAttribute("LongDelay", "long_delay", "flag", extended=True),
     QueueAttribute("GroupConcurrency", "group_concurrency", "number", extended=True),

@@ -28,6 +28,7 @@ from dovemq.core.commands import (
     Settlement,
     Transfer,
 )
+from dovemq.core.coordination import OWNED
 from dovemq.core.errors import OwnerChanged, UnavailableError
 from dovemq.core.ports import Catalogue
 from dovemq.core.queue import Queue
@@ -186,6 +187,7 @@ class TakeoverStore:
     """Implements `core.ports.Store`, and is the clock of its partitions."""
 
     receipt_key = b"receipt key of a schedule"
+    coordinations = OWNED
 
     def __init__(
         self, lives: Lives, nature: LogNature, rng: random.Random, *, fences: bool

@@ -12,7 +12,10 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
 from dovemq.core.errors import DoveError
+from dovemq.core.hint_meters import HintMeters
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Catalogue, Clock, Partition, Store
 from dovemq.core.queue import Queue
@@ -43,6 +46,7 @@ class FabricStore:
         observer: Observer | None = None,
         is_local: Locality = everywhere_local,
         sizing: SizingPorts | None = None,
+        hints: HintMeters | None = None,
     ) -> None:
         self.receipt_key = store.receipt_key
         self.coordinations = store.coordinations
@@ -58,6 +62,7 @@ class FabricStore:
         self.exchange = Exchange(store, clock, self._observer)
         self.draining = DrainingPartitions(store, self.exchange, clock, self._changed)
         ports = sizing or SizingPorts(is_local=is_local)
+        self.hints = hints or HintMeters()
         self.sizing = SelfSizing(store, self.exchange, clock, self._changed, ports)
         self.sizing.reports.clients = self.sessions
         self.sessions.loads = self.sizing.view.observation
@@ -94,9 +99,12 @@ class FabricStore:
         self.sizing.noticed(queue)
 
     async def explain(self, queue: Queue) -> QueueExplanation:
-        """Why the queue has the partitions that it has, as this front end sees it."""
+        """Why the queue has its partitions, and its adaptive K, as this front end sees it."""
         view = self.sizing.view
-        return await explained(queue, view, self._store, self._clock, leads=self._leads())
+        found = await explained(queue, view, self._store, self._clock, leads=self._leads())
+        return msgspec.structs.replace(
+            found, sentences=(*found.sentences, *self.hints.explain(queue))
+        )
 
     def join(self, queue: Queue, role: ClientRole) -> None:
         """Elect a partition for the client that asks now, before it uses the queue in this role."""

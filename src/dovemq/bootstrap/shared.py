@@ -34,6 +34,7 @@ from dovemq.stores.owned.bodies import CacheRoom
 from dovemq.stores.owned.logged.opening import Surroundings, open_partition
 from dovemq.stores.owned.logged.ports import Database
 from dovemq.stores.redis_cluster.location import RedisLocation
+from dovemq.stores.shared_index.opening import SharedIndexes
 from dovemq.stores.urls import SharedLocation
 from dovemq.system.clock import monotonic_ms
 
@@ -123,6 +124,7 @@ async def _joined(
             monotonic_ms=monotonic_ms,
             new_token=lambda: secrets.token_hex(16),
             new_key=_new_key,
+            unowned=_unowned(database, services),
         )
         listener = await _listening(advertised, store, services.clock, identity)
     except BaseException:
@@ -136,6 +138,20 @@ async def _joined(
         await store.close()
         raise
     return SharedStore(store, database.name, listener, links)
+
+
+def _unowned(database: Database, services: Surroundings) -> SharedIndexes | None:
+    """The queues without an owner, if the database can have them."""
+    if database.index_tables is None:
+        return None
+    return SharedIndexes(
+        database.index_tables,
+        database.records,
+        clock=services.clock,
+        monotonic_ms=monotonic_ms,
+        rng=services.rng,
+        observer=services.observer,
+    )
 
 
 async def _open(location: SharedLocation) -> Database:

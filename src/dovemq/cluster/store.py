@@ -37,12 +37,13 @@ from dovemq.cluster.sightings import FrontEnd, LeaseTimes
 from dovemq.cluster.tenure import MonotonicClock
 from dovemq.cluster.troubles import Troubles
 from dovemq.cluster.watchers import Watchers
-from dovemq.core.coordination import OWNED, Coordination
+from dovemq.core.coordination import EVERY, OWNED, Coordination
 from dovemq.core.errors import DoveError, Draining, QueueMissing
-from dovemq.core.ports import Clock
+from dovemq.core.ports import Clock, Partition
 from dovemq.core.queue import Queue
 from dovemq.stores.owned.group import PartitionKey
 from dovemq.stores.owned.logged.ports import Database
+from dovemq.stores.shared_index.opening import SharedIndexes
 
 HAND_OVERS_AT_A_TIME: Final = 16
 EXPIRY_PERIOD_MS: Final = 60_000
@@ -70,7 +71,6 @@ class ClusterStore:
     """
 
     receipt_key: bytes
-    coordinations: tuple[Coordination, ...] = OWNED
 
     def __init__(
         self,
@@ -85,9 +85,12 @@ class ClusterStore:
         new_token: Callable[[], str],
         new_key: Callable[[], bytes],
         times: LeaseTimes | None = None,
+        unowned: SharedIndexes | None = None,
     ) -> None:
         times = times or LeaseTimes()
         self.statistics = PlacingStatistics()
+        self.unowned = unowned
+        self.coordinations: tuple[Coordination, ...] = EVERY if unowned else OWNED
         self._troubles = Troubles(monotonic_ms)
         self._database = database
         self._link = link
@@ -154,12 +157,16 @@ class ClusterStore:
         """Call `changed` after each change of the catalogue in memory, whoever has made it."""
         self._on_change = changed
 
-    def partition(self, queue: Queue, number: int) -> PlacedPartition:
+    def partition(self, queue: Queue, number: int) -> Partition:
+        if self.unowned is not None and queue.settings.coordination not in OWNED:
+            self._check_holds(queue)
+            return self.unowned.partition(queue)
+        return self._placed_partition(queue, number)
+
+    def _placed_partition(self, queue: Queue, number: int) -> PlacedPartition:
         placed = self._partitions.get((queue.number, number))
         if placed is None:
-            self._check_open()
-            if not self.catalogue.holds(queue):
-                raise QueueMissing(str(queue.key))
+            self._check_holds(queue)
             placed = self._place(queue, number)
         placed.follow(queue)
         return placed
@@ -217,6 +224,8 @@ class ClusterStore:
             self._closed = True
             for placed in self._partitions.values():
                 placed.refuse(Draining)
+            if self.unowned is not None:
+                await self.unowned.close()
             await self.membership.leave()
             if self._link is not None:
                 await self._link.close()
@@ -234,6 +243,11 @@ class ClusterStore:
     def _check_open(self) -> None:
         if self._closed:
             raise Draining()
+
+    def _check_holds(self, queue: Queue) -> None:
+        self._check_open()
+        if not self.catalogue.holds(queue):
+            raise QueueMissing(str(queue.key))
 
     async def _refusal(self, address: str) -> str | None:
         return None if self._link is None else await self._link.refusal(address)
@@ -271,7 +285,7 @@ class ClusterStore:
             self._peers.pop(place, None)
             raise QueueMissing(f"of number {place[0]}")
         peer.version = queue.version
-        return self.partition(queue, place[1])
+        return self._placed_partition(queue, place[1])
 
     def _catalogue_changed(self, change: CatalogueChange) -> None:
         newer = {queue.number: queue for queue in change.queues}
@@ -284,6 +298,8 @@ class ClusterStore:
                     placed.refuse(functools.partial(QueueMissing, str(removed[place[0]].key)))
                     del self._partitions[place]
                     self._peers.pop(place, None)
+        if self.unowned is not None:
+            self.unowned.changed(change.queues, change.removed)
         self._on_change(change)
 
     def _front_ends_changed(self) -> None:

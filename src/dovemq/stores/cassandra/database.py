@@ -1,5 +1,10 @@
 """The database: one session, the records, and the logs that are opened."""
 
+from dovemq.stores.cassandra.index_tables import (
+    CassandraIndexTables,
+    IndexStatements,
+    prepare_index,
+)
 from dovemq.stores.cassandra.location import CassandraLocation
 from dovemq.stores.cassandra.log import CassandraLog
 from dovemq.stores.cassandra.records import CassandraRecords
@@ -16,12 +21,16 @@ from dovemq.stores.cassandra.session import (
     open_session,
 )
 from dovemq.stores.owned.group import PartitionKey
+from dovemq.stores.shared_index.ports import IndexTables
 
 
 class CassandraDatabase:
-    def __init__(self, session: CassandraSession, statements: CassandraStatements) -> None:
+    def __init__(
+        self, session: CassandraSession, statements: CassandraStatements, index: IndexStatements
+    ) -> None:
         self.name = session.name
         self.records = CassandraRecords(session, statements)
+        self.index_tables: IndexTables = CassandraIndexTables(session, index)
         self._session = session
         self._statements = statements
 
@@ -34,8 +43,11 @@ class CassandraDatabase:
             session = await patiently(lambda: open_session(location, location.keyspace))
         try:
             version = await create_tables(session)
-            database = cls(session, await patiently(session.prepare))
-            await patiently(lambda: bring_up_to_date(session, database.records, version))
+            statements = await patiently(session.prepare)
+            records = CassandraRecords(session, statements)
+            await patiently(lambda: bring_up_to_date(session, records, version))
+            index = await patiently(lambda: prepare_index(session))
+            database = cls(session, statements, index)
         except BaseException:
             await session.close()
             raise

@@ -14,6 +14,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from dovemq.stores.owned.group import PartitionKey
+from dovemq.stores.shared_index.ports import IndexTables
 
 LogRow = tuple[int, bytes]
 """A position and the group that was appended there."""
@@ -108,6 +109,10 @@ class Database(Protocol):
 
     @property
     def records(self) -> Records: ...
+
+    @property
+    def index_tables(self) -> IndexTables | None:
+        """The tables of queues without an owner; None if this database cannot have such queues."""
 
     def open_log(self, place: PartitionKey, epoch: int) -> Awaitable[Log]:
         """Open the log for the owner of this epoch.

@@ -113,7 +113,7 @@ def test_meter_counts_receives_under_way_and_messages_overtaken() -> None:
     meter = HintMeter(changed=lambda decision, now_ms: decisions.append(decision))
     for number in range(20):
         assert meter.began(number) == 1
-    meter.claimed(20, [(5, b""), (6, b"")])
+    meter.claimed(20, [(5, 0), (6, 0)])
     meter.checked(20, 30)
     for _ in range(20):
         meter.ended()

@@ -131,7 +131,8 @@ async def open_service(
         )
         store = shared.store
     sizing = _sizing(shared, traffic or NoTraffic())
-    fabric = FabricStore(store, clock, observer, sizing.is_local, sizing)
+    hints = shared.hints if shared else None
+    fabric = FabricStore(store, clock, observer, sizing.is_local, sizing, hints)
     async with contextlib.AsyncExitStack() as undo:
         undo.push_async_callback(fabric.close)
         service = build_service(

@@ -24,8 +24,8 @@ PERIOD_MS: Final = 1_000
 RECENT_MAX: Final = 256
 """Messages handed out last, among which those are counted that overtook a message."""
 
-HintKey = tuple[int, bytes]
-"""The place of a message in the order of the queue: its first T, and its id."""
+HintKey = tuple[int, int]
+"""The place of a message in the order of the queue: when it was sent, and its sequence."""
 HintChanged = Callable[[HintDecision, int], None]
 """Called with each decision that changes K, and its time; it returns at once."""
 

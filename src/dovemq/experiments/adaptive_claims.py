@@ -34,7 +34,7 @@ class AdaptiveHints:
         return self.meters[front_end].began(round(1_000 * now))
 
     def claimed(self, front_end: int, message: int) -> None:
-        self.meters[front_end].claimed(1, [(message, b"")])
+        self.meters[front_end].claimed(1, [(message, 0)])
 
     def ended(self, front_end: int) -> None:
         self.meters[front_end].ended()

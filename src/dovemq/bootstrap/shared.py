@@ -143,9 +143,7 @@ async def _joined(
     return SharedStore(store, database.name, listener, links, hints)
 
 
-def _unowned(
-    database: Database, services: Surroundings, hints: HintMeters
-) -> SharedIndexes | None:
+def _unowned(database: Database, services: Surroundings, hints: HintMeters) -> SharedIndexes | None:
     """The queues without an owner, if the database can have them."""
     if database.index_tables is None:
         return None

@@ -33,9 +33,7 @@ class HintMeters:
             if len(self._meters) >= METERS_MAX:
                 del self._meters[next(iter(self._meters))]
             key = queue.key
-            meter = HintMeter(
-                changed=lambda decision, now_ms: self.recorder(key, decision, now_ms)
-            )
+            meter = HintMeter(changed=lambda decision, now_ms: self.recorder(key, decision, now_ms))
             self._meters[queue.number] = meter
         return meter
 

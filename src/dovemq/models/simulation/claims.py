@@ -14,8 +14,7 @@ import heapq
 import itertools
 import math
 import random
-from bisect import bisect_left, insort
-from collections.abc import Sequence
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -32,6 +31,8 @@ class ClaimParameters:
     """`read`, `claim` and `lag` are means of exponential times, `work` is constant.
 
     receivers      receivers at the start; receiver i uses front end i modulo `front_ends`
+    remembers      a front end draws nothing that it has drawn itself, as the service does and the
+                   front ends of the paper do not
     read           from the request to the state of the index that it sees
     claim          from there until the claim is written
     lag            from there until other receives see the claim
@@ -43,6 +44,7 @@ class ClaimParameters:
 
     receivers: int = 1
     front_ends: int = 1
+    remembers: bool = True
     read: float = 0.005
     claim: float = 0.005
     lag: float = 0.0
@@ -118,8 +120,9 @@ class ClaimedQueue:
         self._present: set[int] = set()
         self._sent = parameters.backlog
         self._waiting = list(range(1, parameters.backlog + 1))
-        self._unseen: list[tuple[int, float]] = []
-        """Messages that are claimed, by number, with the time from which others see it."""
+        self._unseen: dict[int, float] = {}
+        """Messages that are claimed, with the time from which others see the first claim."""
+        self._drawn_by: list[set[int]] = [set() for _ in range(parameters.front_ends)]
         self._claims: dict[int, list[float]] = {}
         """The times at which others see each claim of a message."""
         self._events: list[tuple[float, int, int, _Receive]] = []
@@ -141,11 +144,12 @@ class ClaimedQueue:
     def advance(self, until: float) -> None:
         """Runs to a time, or until all messages are received and settled."""
         for _ in range(EVENTS_MAX):
-            if self._arrival <= min(until, self._events[0][0] if self._events else math.inf):
+            event = self._events[0][0] if self._events else math.inf
+            if min(event, self._arrival) > until or math.isinf(min(event, self._arrival)):
+                break
+            if self._arrival <= event:
                 self._arrive()
                 continue
-            if not self._events or self._events[0][0] > until:
-                break
             self.now, _, kind, receive = heapq.heappop(self._events)
             self._step(kind, receive)
         if math.isfinite(until):
@@ -163,14 +167,14 @@ class ClaimedQueue:
                 self._present.discard(receive.receiver)
                 return
             receive.k = self._policy.began(front_end, self.now)
-            self._later(self._drawn(parameters.read), _READ, receive)
+            self._later(self._time(parameters.read), _READ, receive)
         elif kind == _READ:
-            receive.message = self._read(receive.k)
+            receive.message = self._read(receive.k, front_end)
             if receive.message < 0:
                 self._policy.ended(front_end)
                 self._later(parameters.retry, _BEGIN, receive)
             else:
-                self._later(self._drawn(parameters.claim), _CLAIM, receive)
+                self._later(self._time(parameters.claim), _CLAIM, receive)
         elif kind == _CLAIM:
             self._claim(receive, front_end)
             self._later(parameters.work, _SETTLE, receive)
@@ -180,14 +184,21 @@ class ClaimedQueue:
             self._policy.checked(front_end, max(0, seen - 1))
             self._later(0.0, _BEGIN, receive)
 
-    def _read(self, k: int) -> int:
+    def _read(self, k: int, front_end: int) -> int:
         """One of the first K messages that look visible; -1 if there is none."""
-        self._unseen = [each for each in self._unseen if each[1] > self.now]
-        stale = sorted({message for message, _ in self._unseen})
-        size = min(k, len(self._waiting) + len(stale))
-        if not size:
+        for message in [each for each, seen_at in self._unseen.items() if seen_at <= self.now]:
+            del self._unseen[message]
+        own = self._drawn_by[front_end]
+        own -= {each for each in own if each in self._claims and each not in self._unseen}
+        # Nothing beyond K and what is left out can be drawn.
+        first = heapq.merge(self._waiting[: k + len(own)], sorted(self._unseen))
+        window = list(itertools.islice((each for each in first if each not in own), k))
+        if not window:
             return -1
-        return _merged_at(self._waiting, stale, self._rng.randrange(size))
+        message = self._rng.choice(window)
+        if self.parameters.remembers:
+            own.add(message)
+        return message
 
     def _claim(self, receive: _Receive, front_end: int) -> None:
         message = receive.message
@@ -195,8 +206,9 @@ class ClaimedQueue:
         if place < len(self._waiting) and self._waiting[place] == message:
             del self._waiting[place]
         lag = self.parameters.lag
-        seen_at = self.now + (self._drawn(lag) if lag else 0.0)
-        insort(self._unseen, (message, seen_at))
+        seen_at = self.now + (self._time(lag) if lag else 0.0)
+        if message not in self._claims:
+            self._unseen[message] = seen_at
         self._claims.setdefault(message, []).append(seen_at)
         self.received.append(message)
         self.answered.append(self.now)
@@ -224,16 +236,5 @@ class ClaimedQueue:
     def _later(self, after: float, kind: int, receive: _Receive) -> None:
         heapq.heappush(self._events, (self.now + after, next(self._numbers), kind, receive))
 
-    def _drawn(self, mean: float) -> float:
+    def _time(self, mean: float) -> float:
         return self._rng.expovariate(1.0 / mean)
-
-
-def _merged_at(waiting: Sequence[int], stale: Sequence[int], place: int) -> int:
-    """The message at a place of both lists merged; `stale` is short."""
-    for passed, message in enumerate(stale):
-        before = bisect_left(waiting, message)
-        if before + passed > place:
-            return waiting[place - passed]
-        if before + passed == place:
-            return message
-    return waiting[place - len(stale)]

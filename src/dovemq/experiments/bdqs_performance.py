@@ -38,7 +38,9 @@ DELAYS_QUICK_S: Final = (0.0, 0.2)
 SHARE: Final = 0.25
 """The share of a core of a server, so that three of them and their clients fit on two cores."""
 MESSAGES_QUICK: Final = 10
-CYCLES: Final = 30_000
+CYCLES: Final = 20_000
+CYCLES_OF_A_CLIENT: Final = 10
+"""A simulation has at least so many cycles, in all and of each client."""
 THREADS: Final = 3
 SEND: Final = "send"
 RECEIVE: Final = "receive+delete"
@@ -163,4 +165,4 @@ def simulated(measured: Measured, point: LoadPoint, phase: str, seed: int) -> Si
 
 def _figures(model: ServersModel, seed: int) -> ServersFigures:
     """Enough cycles that each client takes part several times."""
-    return simulate_servers(model, max(CYCLES, 20 * model.clients), seed)
+    return simulate_servers(model, max(CYCLES, CYCLES_OF_A_CLIENT * model.clients), seed)

@@ -191,8 +191,10 @@ class ClaimedQueue:
         own = self._drawn_by[front_end]
         own -= {each for each in own if each in self._claims and each not in self._unseen}
         # Nothing beyond K and what is left out can be drawn.
-        first = heapq.merge(self._waiting[: k + len(own)], sorted(self._unseen))
-        window = list(itertools.islice((each for each in first if each not in own), k))
+        window = sorted((*self._waiting[: k + len(own)], *self._unseen))
+        if own:
+            window = [each for each in window if each not in own]
+        window = window[:k]
         if not window:
             return -1
         message = self._rng.choice(window)

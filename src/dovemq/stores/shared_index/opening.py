@@ -42,7 +42,7 @@ class SharedIndexes:
         self._ended = IndexStatistics()
         self._around = IndexContext(
             tables,
-            Sequences(lambda: new_writer(records), monotonic_ms),
+            Sequences(lambda: new_writer(records, rng.getrandbits(62)), monotonic_ms),
             clock,
             monotonic_ms,
             rng,

@@ -196,15 +196,28 @@ def _panels(found: HintRuns) -> Iterator[Panel]:
                     for point, runs in found.items()
                     if (point.mode, point.threads, point.literal) == (mode, most, False)
                 },
+                points=True,
             )
             for mode in MODES
         ]
         yield Panel(f"by K, {most} receivers", "K", label, tuple(curves), x_names=HINTS)
 
 
-def _curve(label: str, values: Mapping[float, Interval], *, dashed: bool = False) -> Curve:
-    """A line through the means: with three runs, bands would cover each other."""
-    return Curve(label, tuple(values), tuple(each.mean for each in values.values()), dashed=dashed)
+def _curve(
+    label: str,
+    values: Mapping[float, Interval],
+    *,
+    dashed: bool = False,
+    points: bool = False,
+) -> Curve:
+    """The means alone: with three runs, bands would cover each other."""
+    return Curve(
+        label,
+        tuple(values),
+        tuple(each.mean for each in values.values()),
+        dashed=dashed,
+        points=points,
+    )
 
 
 def hint_claims(found: HintRuns) -> Iterator[Verdict]:

@@ -27,9 +27,11 @@ from dovemq.testing.local_cassandra import LocalCassandra
 from dovemq.testing.local_postgres import LocalPostgres
 from dovemq.testing.local_redis import LocalRedisCluster
 from dovemq.testing.memory_database import MemoryDatabase, MemoryDatabaseState
+from dovemq.testing.memory_tables import MemoryIndexTables, ReplicaSet
 from tests.contract.neighbours import NeighbourOpener
 from tests.contract.shared import SharedOpener
 from tests.contract.spread import NOT_PROMISED, SpreadOnDisk, is_spread, settings_of
+from tests.contract.unowned import UNOWNED_NOT_PROMISED, is_unowned
 from tests.contract.world import StoreOpener, World
 from tests.link.linked import LinkedStore
 
@@ -61,6 +63,19 @@ def _logged(_: pytest.FixtureRequest, __: Path) -> StoreOpener:
 
     async def opened() -> Database:
         return MemoryDatabase(state)
+
+    return SharedOpener(opened)
+
+
+def _unowned(_: pytest.FixtureRequest, __: Path) -> StoreOpener:
+    """Queues without an owner, over tables in memory."""
+    state = MemoryDatabaseState(fences=False)
+    replicas = ReplicaSet(random.Random(1), lambda: 0)
+
+    async def opened() -> Database:
+        database = MemoryDatabase(state)
+        database.index_tables = MemoryIndexTables(replicas)
+        return database
 
     return SharedOpener(opened)
 
@@ -117,11 +132,19 @@ def _neighbours(_: pytest.FixtureRequest, __: Path) -> StoreOpener:
 
 
 OpenerOf = Callable[[pytest.FixtureRequest, Path], StoreOpener]
-REAL: dict[str, OpenerOf] = {"cassandra": _cassandra, "redis": _redis, "postgresql": _postgresql}
+REAL: dict[str, OpenerOf] = {
+    "cassandra": _cassandra,
+    "none on cassandra": _cassandra,
+    "serial on cassandra": _cassandra,
+    "redis": _redis,
+    "postgresql": _postgresql,
+}
 DURABLE: dict[str, OpenerOf] = {
     "sqlite": _sqlite,
     "logged": _logged,
     "spread on disk": _spread_on_disk,
+    "none": _unowned,
+    "serial": _unowned,
     **REAL,
 }
 STORES: dict[str, OpenerOf] = {
@@ -134,7 +157,7 @@ STORES: dict[str, OpenerOf] = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out most sentences on real servers, and what spread queues do not promise."""
+    """Leave out most sentences on real servers, and what some queues do not promise."""
     items[:] = [item for item in items if _is_promised(item)]
     if os.environ.get("DOVETEST_CONTRACT"):
         return
@@ -143,7 +166,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _is_promised(item: pytest.Item) -> bool:
     sentence = getattr(item, "originalname", item.name)
-    return sentence not in NOT_PROMISED or not any(map(is_spread, _stores_of(item)))
+    stores = _stores_of(item)
+    if sentence in UNOWNED_NOT_PROMISED and any(map(is_unowned, stores)):
+        return False
+    return sentence not in NOT_PROMISED or not any(map(is_spread, stores))
 
 
 def _is_asked(item: pytest.Item) -> bool:

@@ -8,6 +8,7 @@ from dovemq.core.partitions import Layout, resized
 from dovemq.core.ports import Clock
 from dovemq.fabric.store import FabricStore
 from dovemq.stores.sqlite import SqliteStore
+from tests.contract.unowned import is_unowned, settings_of_unowned
 
 PARTITIONS: Final = 4
 
@@ -62,6 +63,8 @@ def settings_of(store: str) -> Mapping[str, object]:
 
     A receive looks into all partitions: otherwise it may miss messages, as short polls of SQS do.
     """
+    if is_unowned(store):
+        return settings_of_unowned(store)
     if not is_spread(store):
         return {}
     return {

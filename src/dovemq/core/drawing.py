@@ -110,9 +110,6 @@ def released(lease: IndexTuple, before: IndexTuple, earliest_ms: int) -> IndexTu
 
 
 def _moved(before: IndexTuple, due_ms: int, receive_count: int, now_ms: int) -> IndexTuple:
-    if due_ms == before.due_ms:
-        # The old tuple is removed after the new one was inserted, so they need two keys.
-        due_ms += 1
     return IndexTuple(
         due_ms,
         before.sequence,

@@ -188,7 +188,8 @@ class Buckets:
         for bucket in self.open:
             if bucket >= over or len(closed) == CLOSED_MAX:
                 break
-            if not self._open[bucket].empty or not await self._is_empty(bucket):
+            state = self._open.get(bucket)
+            if state is None or not state.empty or not await self._is_empty(bucket):
                 break
             closed.append(bucket)
         if closed:

@@ -48,7 +48,9 @@ class Holding:
         for sequence in sequences:
             self._own.settled.put(sequence, None)
 
-    async def extend(self, receipt: Receipt, lease_ms: int, now_ms: int) -> Extension:
+    async def extend(
+        self, receipt: Receipt, lease_ms: int, now_ms: int, retention_ms: int
+    ) -> Extension:
         if receipt.sequence in self._own.settled:
             return Extension.GONE
         rows, current = await asyncio.gather(
@@ -64,16 +66,23 @@ class Holding:
             if row is None and current is None:
                 return Extension.GONE
             return Extension.STALE if lease_ms else Extension.EXTENDED
+        if current.sent_ms + retention_ms <= now_ms:
+            return Extension.GONE
         if current.due_ms <= now_ms and not lease_ms:
             return Extension.EXTENDED
         return await self._extended(current, lease_ms, now_ms)
 
     async def release(self, receipts: Sequence[Receipt], earliest_ms: int) -> None:
         """Undo leases of this front end that it remembers; others end by themselves."""
-        known = [self._own.leases.pop((each.sequence, each.until_ms)) for each in receipts]
+        known = [
+            self._own.leases.pop((each.sequence, each.until_ms))
+            for each in receipts
+            if each.sequence not in self._own.settled and each.sequence not in self._own.moved
+        ]
         moves = [
             Move(after, released(after, before, earliest_ms))
             for before, after in filter(None, known)
+            if await self._find(after.due_ms, after.sequence) == after
         ]
         if moves:
             await self._moves.change(moves)

@@ -161,7 +161,7 @@ class SharedIndexPartition:
         self._survey.changed()
         self.statistics.receives += 1
         self.statistics.empty += not found
-        self._background(self._tidy(now_ms))
+        self._background(self.close_old_buckets())
         return Leased(
             [self._lease(each, now_ms) for each in found if not each.exhausted],
             [self._lease(each, now_ms) for each in found if each.exhausted],
@@ -178,18 +178,32 @@ class SharedIndexPartition:
         this front end knows it.
         """
         self._begin()
-        known = [receipt.sequence in self._own.settled for receipt in receipts]
+        sequences = [receipt.sequence for receipt in receipts]
+        known = [
+            sequence in self._own.settled or sequence in sequences[:at]
+            for at, sequence in enumerate(sequences)
+        ]
+        # A settle whose caller goes away is done all the same, and reported.
+        work = self._settle(receipts, known, now_ms, moved=moved)
+        await asyncio.shield(self._background(work))
+        return [Settlement.GONE if was else Settlement.SETTLED for was in known]
+
+    async def _settle(
+        self, receipts: Sequence[Receipt], known: Sequence[bool], now_ms: int, *, moved: bool
+    ) -> None:
         await self._holding.settle(receipts, now_ms)
         self._survey.changed()
         settled = [receipt for receipt, was in zip(receipts, known, strict=True) if not was]
         if settled and not moved:
             self._around.observer.settled(self._queue, 0, settled)
-        return [Settlement.GONE if was else Settlement.SETTLED for was in known]
 
     async def extend(self, changes: Sequence[tuple[Receipt, int]], now_ms: int) -> list[Extension]:
         self._begin()
-        some = [self._holding.extend(receipt, lease_ms, now_ms) for receipt, lease_ms in changes]
-        extensions = await asyncio.gather(*some)
+        retention_ms = self._queue.settings.retention_ms
+        extend = self._holding.extend
+        extensions = await asyncio.gather(
+            *(extend(receipt, lease_ms, now_ms, retention_ms) for receipt, lease_ms in changes)
+        )
         self._wake()
         return list(extensions)
 
@@ -201,32 +215,28 @@ class SharedIndexPartition:
     async def adopt(self, transfers: Sequence[Transfer], now_ms: int) -> list[Sent]:
         self._begin()
         number = self._queue.number
+        wanted = {adopted_sequence(each.message, number): each for each in transfers}
+        known = await self._tables.bodies(number, list(wanted))
         messages = {
             sequence: msgspec.structs.replace(transfer.message, sequence=sequence)
-            for transfer in transfers
-            for sequence in [adopted_sequence(transfer.message, number)]
+            for sequence, transfer in wanted.items()
         }
-        known = await self._tables.bodies(number, list(messages))
         fresh = [message for sequence, message in messages.items() if sequence not in known]
         await self._store(fresh, [now_ms] * len(fresh), now_ms)
         tuples = []
-        for transfer, message in zip(transfers, messages.values(), strict=True):
-            row = known.get(message.sequence)
+        for sequence, transfer in wanted.items():
+            row = known.get(sequence)
             if row is not None and (row.settled or await self._is_placed(row, now_ms)):
                 continue
             due_ms = now_ms if row is None or is_late(row.born_ms, now_ms) else row.born_ms
-            born = _first(message, due_ms)
-            tuples.append(
-                msgspec.structs.replace(
-                    born,
-                    receive_count=transfer.receive_count,
-                    first_received_ms=transfer.first_received_ms,
-                )
-            )
+            tuples.append(_adopted(messages[sequence], transfer, due_ms))
         if tuples:
             await self._plain.insert(tuples)
         self._wake()
-        return [Sent(message.message_id, message.sequence) for message in messages.values()]
+        return [
+            Sent(each.message.message_id, adopted_sequence(each.message, number))
+            for each in transfers
+        ]
 
     async def drop(self, sent_before_ms: int, count_max: int, now_ms: int) -> int:
         self._begin()
@@ -240,12 +250,12 @@ class SharedIndexPartition:
     async def peek(self, page: Peek, now_ms: int) -> list[Peeked]:
         self._begin()
         await self._buckets.refresh(self._around.clock.now_ms)
-        return await self._survey.peek(page, now_ms)
+        return await self._survey.peek(page, self._expired_ms(now_ms), now_ms)
 
     async def counts(self, now_ms: int) -> Counts:
         self._begin()
         await self._buckets.refresh(self._around.clock.now_ms)
-        return await self._survey.counts(now_ms)
+        return await self._survey.counts(self._expired_ms(now_ms), now_ms)
 
     def watch(self, wake: Wake) -> Wake:
         key = object()
@@ -287,6 +297,10 @@ class SharedIndexPartition:
             meter.checked(len(found), self.statistics.refused - refused)
         return found, more
 
+    def _expired_ms(self, now_ms: int) -> int:
+        """Messages sent until then have expired."""
+        return now_ms - self._queue.settings.retention_ms
+
     async def _give_back(self, task: "asyncio.Task[tuple[list[Received], bool]]") -> None:
         """Release what a receive gets whose caller has gone."""
         found, _ = await task
@@ -295,8 +309,9 @@ class SharedIndexPartition:
         await self._holding.release(receipts, now_ms - LATE_MS // 2)
         self._wake()
 
-    async def _tidy(self, now_ms: int) -> None:
-        self.statistics.closed += await self._buckets.close(now_ms)
+    async def close_old_buckets(self) -> None:
+        """Drop buckets that are over and empty. Each receive does it; once in a while it counts."""
+        self.statistics.closed += await self._buckets.close(self._around.clock.now_ms())
 
     async def _store(
         self, messages: Sequence[Message], born_ms: Sequence[int], now_ms: int
@@ -353,3 +368,11 @@ class SharedIndexPartition:
 
 def _first(message: Message, due_ms: int) -> IndexTuple:
     return IndexTuple(due_ms, message.sequence, 0, 0, 0, message.sent_ms, stored_units(message))
+
+
+def _adopted(message: Message, transfer: Transfer, due_ms: int) -> IndexTuple:
+    return msgspec.structs.replace(
+        _first(message, due_ms),
+        receive_count=transfer.receive_count,
+        first_received_ms=transfer.first_received_ms,
+    )

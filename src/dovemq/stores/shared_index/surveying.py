@@ -45,28 +45,33 @@ class Survey:
         """This front end has changed the index: the next look is a new one."""
         self._looked_ms = -FOREVER_MS
 
-    async def counts(self, now_ms: int) -> Counts:
+    async def counts(self, expired_ms: int, now_ms: int) -> Counts:
         async with self._looking:
             if self._monotonic_ms() - self._looked_ms >= FRESH_MS:
                 at_ms = self._monotonic_ms()
                 self._seen = _newest(await self._buckets.all(SURVEYED_MAX))
                 self._looked_ms = at_ms
-        visible = [each for each in self._seen if each.due_ms <= now_ms]
-        hidden = [each for each in self._seen if each.due_ms > now_ms]
+        seen = [each for each in self._seen if each.sent_ms > expired_ms]
+        visible = [each for each in seen if each.due_ms <= now_ms]
+        hidden = [each for each in seen if each.due_ms > now_ms]
         leased = sum(each.receive_count > 0 for each in hidden)
         return Counts(
             visible=len(visible),
             leased=leased,
             delayed=len(hidden) - leased,
             oldest_ms=min((each.sent_ms for each in visible), default=None),
-            bytes=sum(each.units for each in self._seen) * limits.STORED_UNIT_BYTES,
+            bytes=sum(each.units for each in seen) * limits.STORED_UNIT_BYTES,
         )
 
-    async def peek(self, page: Peek, now_ms: int) -> list[Peeked]:
+    async def peek(self, page: Peek, expired_ms: int, now_ms: int) -> list[Peeked]:
         """Messages in order of sequence, among the first `SURVEYED_MAX` in order of T."""
         seen = _newest(await self._buckets.all(SURVEYED_MAX))
         after = sorted(
-            (each for each in seen if each.sequence > page.after_sequence),
+            (
+                each
+                for each in seen
+                if each.sequence > page.after_sequence and each.sent_ms > expired_ms
+            ),
             key=lambda each: each.sequence,
         )
         shown: list[Peeked] = []

@@ -71,7 +71,7 @@ class IndexContext(Struct, frozen=True, eq=False):
     rng: random.Random
     observer: Observer
     look_ms: Callable[[], int]
-    hints: HintMeters
+    hints: HintMeters = msgspec.field(default_factory=HintMeters)
 
 
 class SharedIndexPartition:

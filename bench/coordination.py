@@ -1,4 +1,4 @@
-"""What a message costs under each coordination: CPU of the front end and of the database.
+"""The cost of a message under each coordination: CPU of the front end and of the database.
 
     python -m bench.coordination [--messages 2000] [--rounds 3] [--json]
 

@@ -7,7 +7,7 @@ import pytest
 
 from dovemq.core.drawing import IndexTuple
 from dovemq.stores.shared_index import moving, partition
-from dovemq.stores.shared_index.moving import Move, PlainMoves, SerialMoves
+from dovemq.stores.shared_index.moving import PlainMoves, SerialMoves, TupleMove
 from dovemq.stores.shared_index.ports import BodyRow
 from dovemq.testing import memory_tables
 from dovemq.testing.memory_tables import MemoryIndexTables
@@ -16,7 +16,7 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def removes_before_it_inserts(patch: pytest.MonkeyPatch) -> None:
-    async def change(self: PlainMoves, moves: Sequence[Move]) -> list[Move]:
+    async def change(self: PlainMoves, moves: Sequence[TupleMove]) -> list[TupleMove]:
         await self.remove([move.before for move in moves])
         await self.insert([move.after for move in moves])
         return list(moves)
@@ -44,16 +44,9 @@ def closes_what_one_replica_shows_empty(patch: pytest.MonkeyPatch) -> None:
     read = MemoryIndexTables.read
 
     async def hasty(
-        self: MemoryIndexTables,
-        queue: int,
-        bucket: int,
-        first_ms: int,
-        last_ms: int,
-        count_max: int,
-        *,
-        sure: bool = False,
+        self: MemoryIndexTables, queue: int, bucket: int, span: Span, *, sure: bool = False
     ) -> list[IndexTuple]:
-        return await read(self, queue, bucket, first_ms, last_ms, count_max)
+        return await read(self, queue, bucket, span)
 
     patch.setattr(MemoryIndexTables, "read", hasty)
 
@@ -72,7 +65,7 @@ def settles_without_a_note(patch: pytest.MonkeyPatch) -> None:
 
 
 def claims_by_plain_writes(patch: pytest.MonkeyPatch) -> None:
-    async def claim(self: SerialMoves, moves: Sequence[Move]) -> list[Move]:
+    async def claim(self: SerialMoves, moves: Sequence[TupleMove]) -> list[TupleMove]:
         return await self._plain.change(moves)
 
     patch.setattr(SerialMoves, "claim", claim)

@@ -254,7 +254,7 @@ class Schedule:
         self.received[message_id] += 1
         if message_id in self.settled_ms and began_ms > self.settled_ms[message_id]:
             self.returned.append(message_id)
-        clock = front_end._around.clock
+        clock = front_end.clock
         assert isinstance(clock, FrontEndClock)
         until_ms = lease.receipt.until_ms - clock.skew_ms
         held = self.leases.setdefault(message_id, [])
@@ -303,7 +303,7 @@ class Schedule:
 
 
 def _now_ms(front_end: SharedIndexPartition) -> int:
-    return front_end._around.clock.now_ms()
+    return front_end.clock.now_ms()
 
 
 def run_schedule(plan: Plan) -> Schedule:

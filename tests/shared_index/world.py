@@ -2,6 +2,8 @@
 
 import random
 
+import msgspec
+
 from dovemq.core.commands import Ask, Draft, Lease
 from dovemq.core.coordination import Coordination
 from dovemq.core.observing import Observer
@@ -23,7 +25,8 @@ class IndexWorld:
         changes = {"coordination": coordination, **settings}
         now_ms = self.clock.now_ms()
         key = QueueKey("000000000000", "jobs")
-        self.queue = Queue(7, key, QueueSettings(**changes), now_ms, now_ms)  # type: ignore[arg-type]
+        of_queue = msgspec.structs.replace(QueueSettings(), **changes)
+        self.queue = Queue(7, key, of_queue, now_ms, now_ms)
         self._writers = 0
         self._ids = 0
 

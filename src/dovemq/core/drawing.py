@@ -36,7 +36,7 @@ class IndexTuple(Struct, frozen=True):
         return self.due_ms, self.sequence
 
 
-class Draw(Struct, frozen=True):
+class IndexDraw(Struct, frozen=True):
     """What a receive asks of the window. `literal` lets hidden tuples take part in the draw."""
 
     order_hint: int
@@ -50,7 +50,7 @@ class Draw(Struct, frozen=True):
         return choosing.window_size(self.order_hint, self.count)
 
 
-class Drawn(Struct, frozen=True):
+class DrawnTuples(Struct, frozen=True):
     """`more` is true if visible tuples are left in the window."""
 
     taken: list[IndexTuple]
@@ -59,7 +59,9 @@ class Drawn(Struct, frozen=True):
     more: bool
 
 
-def draw(found: Sequence[IndexTuple], asked: Draw, now_ms: int, rng: random.Random) -> Drawn:
+def draw(
+    found: Sequence[IndexTuple], asked: IndexDraw, now_ms: int, rng: random.Random
+) -> DrawnTuples:
     """Draw among the first tuples, which are in order of (T, I)."""
     window: list[IndexTuple] = []
     exhausted: list[IndexTuple] = []
@@ -83,7 +85,7 @@ def draw(found: Sequence[IndexTuple], asked: Draw, now_ms: int, rng: random.Rand
     chosen = [window[at] for at in choosing.choose(len(window), asked.count, rng)]
     taken = [each for each in chosen if each.due_ms <= now_ms]
     visible = sum(each.due_ms <= now_ms for each in window)
-    return Drawn(taken, exhausted, expired, more or visible > len(taken))
+    return DrawnTuples(taken, exhausted, expired, more or visible > len(taken))
 
 
 def leased(before: IndexTuple, lease_ms: int, now_ms: int) -> IndexTuple:

@@ -20,6 +20,7 @@ from dovemq.stores.shared_index.ports import (
     FINAL,
     BodyRow,
     ClaimRow,
+    Span,
     Swapped,
     TupleKey,
     inserted_mark,
@@ -155,17 +156,11 @@ class MemoryIndexTables:
         return next((each for each in found if each.place == (due_ms, sequence)), None)
 
     async def read(
-        self,
-        queue: int,
-        bucket: int,
-        first_ms: int,
-        last_ms: int,
-        count_max: int,
-        *,
-        sure: bool = False,
+        self, queue: int, bucket: int, span: Span, *, sure: bool = False
     ) -> list[IndexTuple]:
         found = await self._tuples(queue, bucket, sure=sure)
-        return [each for each in found if first_ms <= each.due_ms <= last_ms][:count_max]
+        within = [each for each in found if span.first_ms <= each.due_ms <= span.last_ms]
+        return within[: span.count_max]
 
     async def list_bucket(self, queue: int, bucket: int) -> None:
         await self._write([(("buckets", queue), bucket, (1, bucket))])

@@ -34,6 +34,7 @@ from dovemq.stores.shared_index.ports import (
     BodyRow,
     ClaimRow,
     IndexTables,
+    Span,
     Swapped,
     TupleKey,
     inserted_mark,
@@ -165,17 +166,10 @@ class CassandraIndexTables:
         return None if found is None else IndexTuple(*found.as_tuple())
 
     async def read(
-        self,
-        queue: int,
-        bucket: int,
-        first_ms: int,
-        last_ms: int,
-        count_max: int,
-        *,
-        sure: bool = False,
+        self, queue: int, bucket: int, span: Span, *, sure: bool = False
     ) -> list[IndexTuple]:
         level = self._levels.sure if sure else self._levels.read
-        values = (queue, bucket, first_ms, last_ms, count_max)
+        values = (queue, bucket, span.first_ms, span.last_ms, span.count_max)
         rows = await self._read(self._statements.read, values, level)
         return [IndexTuple(*row.as_tuple()) for row in rows]
 
@@ -244,7 +238,7 @@ class CassandraIndexTables:
     async def _forget_bodies(self, queue: int, bucket: int) -> None:
         first_ms = 0
         for _ in range(_STEPS_MAX):
-            tuples = await self.read(queue, bucket, first_ms, LAST_MS, TUPLES_AT_ONCE)
+            tuples = await self.read(queue, bucket, Span(first_ms, LAST_MS, TUPLES_AT_ONCE))
             values = [(queue, each.sequence) for each in tuples]
             await self._write_each(self._statements.forget_body, values)
             if len(tuples) < TUPLES_AT_ONCE or tuples[-1].due_ms == first_ms:

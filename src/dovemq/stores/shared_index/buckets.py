@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from dovemq.core.drawing import IndexTuple
 from dovemq.core.errors import UnavailableError
-from dovemq.stores.shared_index.ports import IndexTables
+from dovemq.stores.shared_index.ports import IndexTables, Span
 
 BUCKET_MS: Final = 10_000
 LIST_MS: Final = 1_000
@@ -68,8 +68,7 @@ def is_late(due_ms: int, now_ms: int) -> bool:
 class _Open(Struct):
     """An open bucket. `swept_ms` is when it was last read from its start, by the monotonic clock.
 
-    `empty`: the last read found nothing. `next_ms` is the first T that a read has found beyond its
-    end, so that the bucket need not be read before.
+    `floor_ms`: reads begin there until the next sweep. `empty`: the last read found nothing.
     """
 
     floor_ms: int = 0
@@ -145,7 +144,7 @@ class Buckets:
             last_ms = FOREVER_MS if hidden else now_ms
             last_ms = min(last_ms, begin + BUCKET_MS - 1)
             wanted = count - len(found)
-            read = await self._tables.read(self._queue, bucket, first_ms, last_ms, wanted)
+            read = await self._tables.read(self._queue, bucket, Span(first_ms, last_ms, wanted))
             if sweep:
                 state.swept_ms = at_ms
             state.empty = not read
@@ -170,9 +169,7 @@ class Buckets:
             found += await self._tables.read(
                 self._queue,
                 bucket,
-                begin,
-                begin + BUCKET_MS - 1,
-                count_max - len(found),
+                Span(begin, begin + BUCKET_MS - 1, count_max - len(found)),
                 sure=sure,
             )
         return found
@@ -202,7 +199,7 @@ class Buckets:
 
     async def _is_empty(self, bucket: int) -> bool:
         begin, end = bucket * BUCKET_MS, (bucket + 1) * BUCKET_MS - 1
-        return not await self._tables.read(self._queue, bucket, begin, end, 1, sure=True)
+        return not await self._tables.read(self._queue, bucket, Span(begin, end, 1), sure=True)
 
     async def _check_clock(self, at_ms: int, now_ms: Callable[[], int]) -> None:
         if at_ms - self._checked_ms < CLOCK_CHECK_MS:

@@ -1,4 +1,4 @@
-"""What the holder of a receipt does: settle, extend, give back.
+"""The holder of a receipt settles its message, extends the lease, or gives it back.
 
 A receipt names the tuple of its lease by sequence and end. After an `extend` it is elsewhere:
 the front end that moved it remembers where, and the row of the body says it to the others. A settle
@@ -13,7 +13,7 @@ from dovemq.core.commands import Extension, Receipt
 from dovemq.core.drawing import IndexTuple, extended, released
 from dovemq.stores.shared_index.buckets import bucket_of
 from dovemq.stores.shared_index.memory import OwnDoings
-from dovemq.stores.shared_index.moving import Move, Moves, PlainMoves, body_keep_ms
+from dovemq.stores.shared_index.moving import PlainMoves, TupleMove, TupleMoves, body_keep_ms
 from dovemq.stores.shared_index.ports import FINAL, BodyRow, IndexTables, TupleKey
 
 
@@ -22,7 +22,7 @@ class Holding:
         self,
         tables: IndexTables,
         queue: int,
-        moves: Moves,
+        moves: TupleMoves,
         plain: PlainMoves,
         own: OwnDoings,
     ) -> None:
@@ -80,7 +80,7 @@ class Holding:
             if each.sequence not in self._own.settled and each.sequence not in self._own.moved
         ]
         moves = [
-            Move(after, released(after, before, earliest_ms))
+            TupleMove(after, released(after, before, earliest_ms))
             for before, after in filter(None, known)
             if await self._find(after.due_ms, after.sequence) == after
         ]
@@ -92,7 +92,7 @@ class Holding:
         keep_ms = body_keep_ms(current.sent_ms, now_ms)
         # The note comes first: a note without its tuple is only a look in vain.
         await self._tables.note_move(self._queue, after.sequence, after, keep_ms)
-        done = await self._moves.change([Move(current, after)])
+        done = await self._moves.change([TupleMove(current, after)])
         if not done:
             return Extension.STALE
         self._own.moved.put(after.sequence, done[0].after)

@@ -1,4 +1,4 @@
-"""What one front end remembers of its own doings, as a hint.
+"""One front end remembers its own doings, as a hint.
 
 Nothing depends on it: after a restart, or when it is full, messages may be delivered once more or
 their tuples stay until they are due. With it the receives of one front end never collide with each

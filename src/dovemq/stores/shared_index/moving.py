@@ -1,4 +1,4 @@
-"""Moves of tuples: the only writes that could lose a message, in the only order that cannot.
+"""TupleMoves of tuples: the only writes that could lose a message, in the only order that cannot.
 
 A move inserts the new tuple, makes sure that it did not come too late, and only then removes the
 old one. A crash in between leaves two tuples, which is a second delivery. The tuple of the highest
@@ -47,16 +47,16 @@ def body_keep_ms(sent_ms: int, now_ms: int) -> int:
     return max(sent_ms + limits.RETENTION_MS.most + BODY_MARGIN_MS - now_ms, BODY_MARGIN_MS)
 
 
-class Move(Struct, frozen=True):
+class TupleMove(Struct, frozen=True):
     before: IndexTuple
     after: IndexTuple
 
 
-class Moves(Protocol):
-    async def claim(self, moves: Sequence[Move]) -> list[Move]:
+class TupleMoves(Protocol):
+    async def claim(self, moves: Sequence[TupleMove]) -> list[TupleMove]:
         """Hide messages that are received; the moves that succeeded, perhaps to a later T."""
 
-    async def change(self, moves: Sequence[Move]) -> list[Move]:
+    async def change(self, moves: Sequence[TupleMove]) -> list[TupleMove]:
         """Move the tuples of leases that this caller holds; the moves that succeeded."""
 
 
@@ -75,10 +75,10 @@ class PlainMoves:
         self._now_ms = now_ms
         self._statistics = statistics
 
-    async def claim(self, moves: Sequence[Move]) -> list[Move]:
+    async def claim(self, moves: Sequence[TupleMove]) -> list[TupleMove]:
         return await self.change(moves)
 
-    async def change(self, moves: Sequence[Move]) -> list[Move]:
+    async def change(self, moves: Sequence[TupleMove]) -> list[TupleMove]:
         after = await self.insert([move.after for move in moves])
         await self.remove([move.before for move in moves])
         pairs = zip(moves, after, strict=True)
@@ -155,20 +155,20 @@ class SerialMoves:
         self._new_claim = new_claim
         self._statistics = statistics
 
-    async def claim(self, moves: Sequence[Move]) -> list[Move]:
+    async def claim(self, moves: Sequence[TupleMove]) -> list[TupleMove]:
         won = await asyncio.gather(*(self._claim(move) for move in moves))
         return await self._follow([move for move in won if move is not None])
 
-    async def change(self, moves: Sequence[Move]) -> list[Move]:
+    async def change(self, moves: Sequence[TupleMove]) -> list[TupleMove]:
         won = await asyncio.gather(*(self._swapped(move, _row_of(move.before)) for move in moves))
         pairs = zip(moves, won, strict=True)
         return await self._follow([move for move, row in pairs if row is True])
 
-    async def _follow(self, won: list[Move]) -> list[Move]:
+    async def _follow(self, won: list[TupleMove]) -> list[TupleMove]:
         """Move the tuples after the claim rows. A crash before leaves this to the next reader."""
         return await self._plain.change(won) if won else []
 
-    async def _claim(self, move: Move) -> Move | None:
+    async def _claim(self, move: TupleMove) -> TupleMove | None:
         before = move.before
         expected = _row_of(before) if before.generation else None
         found = await self._swapped(move, expected)
@@ -185,7 +185,7 @@ class SerialMoves:
             return None
         return await self._claim_from(found, move)
 
-    async def _claim_from(self, found: ClaimRow, move: Move) -> Move | None:
+    async def _claim_from(self, found: ClaimRow, move: TupleMove) -> TupleMove | None:
         """Claim by the row, whose tuple its claimer may not have inserted; that lease is over."""
         after = msgspec.structs.replace(
             move.after,
@@ -194,7 +194,7 @@ class SerialMoves:
             receive_count=found.receive_count + 1,
             first_received_ms=found.first_received_ms,
         )
-        renewed = Move(move.before, after)
+        renewed = TupleMove(move.before, after)
         if await self._swapped(renewed, found) is not True:
             return None
         await self._plain.insert([after])
@@ -209,7 +209,7 @@ class SerialMoves:
         await self._plain.insert([current])
         await self._plain.remove([stale])
 
-    async def _swapped(self, move: Move, expected: ClaimRow | None) -> ClaimRow | bool | None:
+    async def _swapped(self, move: TupleMove, expected: ClaimRow | None) -> ClaimRow | bool | None:
         """True if the row was changed, else the row that is there; None if there is none."""
         after = move.after
         wanted = ClaimRow(

@@ -41,13 +41,13 @@ from dovemq.stores.shared_index.buckets import LATE_MS, Buckets, MonotonicMs, bu
 from dovemq.stores.shared_index.holding import Holding
 from dovemq.stores.shared_index.memory import OwnDoings
 from dovemq.stores.shared_index.moving import (
-    Moves,
     PlainMoves,
     SerialMoves,
+    TupleMoves,
     body_keep_ms,
 )
 from dovemq.stores.shared_index.ports import BodyRow, IndexTables
-from dovemq.stores.shared_index.receiving import Received, Receiving
+from dovemq.stores.shared_index.receiving import ClaimedMessage, IndexReceiving
 from dovemq.stores.shared_index.sampling import Sampling
 from dovemq.stores.shared_index.sequences import Sequences, adopted_sequence
 from dovemq.stores.shared_index.statistics import IndexStatistics
@@ -59,7 +59,7 @@ SERIAL: Final = "serial"
 
 
 class IndexContext(Struct, frozen=True, eq=False):
-    """What the partitions of one front end share.
+    """Everything that the partitions of one front end share.
 
     `look_ms` is the time after which a parked poll looks again.
     """
@@ -87,11 +87,11 @@ class SharedIndexPartition:
         self._own = own = OwnDoings()
         self._buckets = buckets = Buckets(tables, number, around.monotonic_ms)
         self._plain = plain = PlainMoves(tables, number, buckets, now_ms, self.statistics)
-        moves: Moves = plain
+        moves: TupleMoves = plain
         if serial:
             new_claim = lambda: around.rng.getrandbits(62)  # noqa: E731
             moves = SerialMoves(tables, number, plain, now_ms, new_claim, self.statistics)
-        self._receiving = Receiving(
+        self._receiving = IndexReceiving(
             tables, number, buckets, moves, plain, own, now_ms, around.rng, self.statistics
         )
         self._receiving.expired = self._report_expired
@@ -104,6 +104,10 @@ class SharedIndexPartition:
         self._refusal: Callable[[], DoveError] | None = None
         self._watchers: dict[object, Wake] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+
+    @property
+    def clock(self) -> Clock:
+        return self._around.clock
 
     @property
     def watched(self) -> bool:
@@ -266,7 +270,7 @@ class SharedIndexPartition:
         if self._refusal is not None:
             raise self._refusal()
 
-    async def _receive(self, ask: Ask, now_ms: int) -> tuple[list[Received], bool]:
+    async def _receive(self, ask: Ask, now_ms: int) -> tuple[list[ClaimedMessage], bool]:
         settings = self._queue.settings
         if isinstance(settings.order_hint, int):
             received = self._receiving.receive(ask, settings, settings.order_hint, now_ms)
@@ -278,7 +282,7 @@ class SharedIndexPartition:
             self._own.leases.put((each.after.sequence, each.after.due_ms), lease)
         return found, more
 
-    async def _receive_adaptively(self, ask: Ask, now_ms: int) -> tuple[list[Received], bool]:
+    async def _receive_adaptively(self, ask: Ask, now_ms: int) -> tuple[list[ClaimedMessage], bool]:
         meter, settings = self._around.hints.of(self._queue), self._queue.settings
         refused = self.statistics.refused
         k = meter.began(now_ms)
@@ -301,7 +305,7 @@ class SharedIndexPartition:
         """Messages sent until then have expired."""
         return now_ms - self._queue.settings.retention_ms
 
-    async def _give_back(self, task: "asyncio.Task[tuple[list[Received], bool]]") -> None:
+    async def _give_back(self, task: "asyncio.Task[tuple[list[ClaimedMessage], bool]]") -> None:
         """Release what a receive gets whose caller has gone."""
         found, _ = await task
         now_ms = self._around.clock.now_ms()
@@ -333,7 +337,7 @@ class SharedIndexPartition:
         found = await self._tables.find(self._queue.number, bucket, row.born_ms, row.sequence)
         return found is not None
 
-    def _lease(self, found: Received, now_ms: int) -> Lease:
+    def _lease(self, found: ClaimedMessage, now_ms: int) -> Lease:
         after = found.after
         receipt = Receipt(
             self._queue.number, 0, after.sequence, after.receive_count, now_ms, after.due_ms

@@ -35,6 +35,14 @@ class TupleKey(Struct, frozen=True):
     mark: int
 
 
+class Span(Struct, frozen=True):
+    """Up to `count_max` tuples with `first_ms` ≤ T ≤ `last_ms`."""
+
+    first_ms: int
+    last_ms: int
+    count_max: int
+
+
 class BodyRow(Struct, frozen=True):
     """What is known of a message beside its tuples.
 
@@ -108,16 +116,9 @@ class IndexTables(Protocol):
     ) -> Awaitable[IndexTuple | None]: ...
 
     def read(
-        self,
-        queue: int,
-        bucket: int,
-        first_ms: int,
-        last_ms: int,
-        count_max: int,
-        *,
-        sure: bool = False,
+        self, queue: int, bucket: int, span: Span, *, sure: bool = False
     ) -> Awaitable[list[IndexTuple]]:
-        """The first tuples with `first_ms` ≤ T ≤ `last_ms`, in order of (T, I)."""
+        """The first tuples of the span, in order of (T, I)."""
 
     def list_bucket(self, queue: int, bucket: int) -> Awaitable[None]:
         """Note that the bucket may have tuples. It is done before the first is inserted."""

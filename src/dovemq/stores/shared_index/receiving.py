@@ -15,14 +15,14 @@ from msgspec import Struct
 
 from dovemq.core import choosing, limits
 from dovemq.core.commands import Ask
-from dovemq.core.drawing import Draw, Drawn, IndexTuple, draw, extended, leased
+from dovemq.core.drawing import DrawnTuples, IndexDraw, IndexTuple, draw, extended, leased
 from dovemq.core.errors import StoreUnreachable
 from dovemq.core.message import Message
 from dovemq.core.queue import QueueSettings
 from dovemq.stores.owned.records import DamagedRecord, RecordCodec
 from dovemq.stores.shared_index.buckets import Buckets
 from dovemq.stores.shared_index.memory import OwnDoings
-from dovemq.stores.shared_index.moving import Move, Moves, PlainMoves, body_keep_ms
+from dovemq.stores.shared_index.moving import PlainMoves, TupleMove, TupleMoves, body_keep_ms
 from dovemq.stores.shared_index.ports import BodyRow, IndexTables
 from dovemq.stores.shared_index.statistics import IndexStatistics
 
@@ -34,7 +34,7 @@ PUT_OFF_MS: Final = 5_000
 """The time after which a message that no replica showed is looked for again."""
 
 
-class Received(Struct, frozen=True):
+class ClaimedMessage(Struct, frozen=True):
     """A message that was claimed, its lease as a tuple, and the tuple before."""
 
     message: Message
@@ -43,7 +43,7 @@ class Received(Struct, frozen=True):
     exhausted: bool
 
 
-class Receiving:
+class IndexReceiving:
     """The receives of one front end from one queue."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Receiving:
         tables: IndexTables,
         queue: int,
         buckets: Buckets,
-        moves: Moves,
+        moves: TupleMoves,
         plain: PlainMoves,
         own: OwnDoings,
         now_ms: Callable[[], int],
@@ -69,19 +69,19 @@ class Receiving:
         self._statistics = statistics
         self._codec = RecordCodec()
         self.expired: Callable[[Sequence[IndexTuple]], None] = lambda _: None
-        self.claimed: Callable[[Sequence[Move]], None] = lambda _: None
+        self.claimed: Callable[[Sequence[TupleMove]], None] = lambda _: None
 
     async def receive(
         self, ask: Ask, settings: QueueSettings, order_hint: int, now_ms: int
-    ) -> tuple[list[Received], bool]:
+    ) -> tuple[list[ClaimedMessage], bool]:
         """The messages, and whether there may be more."""
         literal = settings.receive_draw == "literal"
         await self._buckets.refresh(self._now_ms)
-        found: list[Received] = []
+        found: list[ClaimedMessage] = []
         more = False
         for _ in range(1 if literal else LOOKS_MAX):
             count = ask.count_max - sum(not each.exhausted for each in found)
-            asked = Draw(order_hint, count, ask.receives_max, settings.retention_ms, literal)
+            asked = IndexDraw(order_hint, count, ask.receives_max, settings.retention_ms, literal)
             drawn = draw(await self._look(asked, now_ms), asked, now_ms, self._rng)
             more = drawn.more
             wanted = len(drawn.taken) + len(drawn.exhausted)
@@ -118,7 +118,7 @@ class Receiving:
         except DamagedRecord:
             return None
 
-    async def _look(self, asked: Draw, now_ms: int) -> list[IndexTuple]:
+    async def _look(self, asked: IndexDraw, now_ms: int) -> list[IndexTuple]:
         """The first tuples of the window, without those that this front end knows as gone."""
         if asked.literal:
             return await self._buckets.first(asked.size, now_ms, hidden=True)
@@ -131,13 +131,13 @@ class Receiving:
                 return found
             wanted = min(2 * wanted, limits.TUPLES_INSPECTED_MAX)
 
-    async def _claim(self, drawn: Drawn, ask: Ask, now_ms: int) -> list[Received]:
+    async def _claim(self, drawn: DrawnTuples, ask: Ask, now_ms: int) -> list[ClaimedMessage]:
         """Claim what was drawn; what is left of it when its bodies have been seen."""
         spent = {each.sequence for each in drawn.exhausted}
         moves = []
         for each in (*drawn.taken, *drawn.exhausted):
             lease_ms = choosing.lease_length_ms(ask.lease_ms, spent=each.sequence in spent)
-            moves.append(Move(each, leased(each, lease_ms, now_ms)))
+            moves.append(TupleMove(each, leased(each, lease_ms, now_ms)))
             self._own.claimed.put(each, None)
         if not moves:
             return []
@@ -154,8 +154,8 @@ class Receiving:
         return await self._sorted_out(won, rows, spent, now_ms)
 
     async def _sorted_out(
-        self, won: Sequence[Move], rows: dict[int, BodyRow], spent: set[int], now_ms: int
-    ) -> list[Received]:
+        self, won: Sequence[TupleMove], rows: dict[int, BodyRow], spent: set[int], now_ms: int
+    ) -> list[ClaimedMessage]:
         missing = [move.before.sequence for move in won if move.before.sequence not in rows]
         unseen: set[int] = set()
         if missing:
@@ -163,9 +163,9 @@ class Receiving:
                 rows |= await self._tables.bodies(self._queue, missing, sure=True)
             except StoreUnreachable:
                 unseen = set(missing)
-        received: list[Received] = []
-        gone: list[Move] = []
-        put_off: list[Move] = []
+        received: list[ClaimedMessage] = []
+        gone: list[TupleMove] = []
+        put_off: list[TupleMove] = []
         for move in won:
             sequence = move.before.sequence
             if sequence in unseen:
@@ -176,17 +176,21 @@ class Receiving:
             if message is None:
                 gone.append(move)
                 continue
-            received.append(Received(message, move.before, move.after, sequence in spent))
+            received.append(ClaimedMessage(message, move.before, move.after, sequence in spent))
         await self._set_aside(gone, put_off, now_ms)
-        self.claimed([Move(each.before, each.after) for each in received])
+        self.claimed([TupleMove(each.before, each.after) for each in received])
         return received
 
-    async def _set_aside(self, gone: Sequence[Move], put_off: Sequence[Move], now_ms: int) -> None:
+    async def _set_aside(
+        self, gone: Sequence[TupleMove], put_off: Sequence[TupleMove], now_ms: int
+    ) -> None:
         if gone:
             self._statistics.stale += len(gone)
             await self.remove([move.after for move in gone], now_ms)
             await self._plain.remove([move.before for move in gone], final=True)
         if put_off:
             self._statistics.unseen += len(put_off)
-            later = [Move(move.after, extended(move.after, PUT_OFF_MS, now_ms)) for move in put_off]
+            later = [
+                TupleMove(move.after, extended(move.after, PUT_OFF_MS, now_ms)) for move in put_off
+            ]
             await self._moves.change(later)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from dovemq.core.errors import DoveError
-from dovemq.stores.shared_index.moving import Move
+from dovemq.stores.shared_index.moving import TupleMove
 from dovemq.stores.shared_index.ports import IndexTables
 from dovemq.stores.shared_index.statistics import IndexStatistics
 
@@ -39,7 +39,7 @@ class Sampling:
         self.checked: Callable[[int], None] | None = None
         """Called with the number of other claims of each claim; with it, every claim is sampled."""
 
-    def claimed(self, moves: Sequence[Move]) -> None:
+    def claimed(self, moves: Sequence[TupleMove]) -> None:
         for move in moves:
             chosen = self.checked is not None or is_sampled(move.before.sequence)
             if chosen and len(self._tasks) < UNDER_WAY_MAX:
@@ -51,7 +51,7 @@ class Sampling:
         for task in self._tasks:
             task.cancel()
 
-    async def _sample(self, move: Move) -> None:
+    async def _sample(self, move: TupleMove) -> None:
         try:
             await self._tables.sample(self._queue, move.before, self._rng.getrandbits(62))
             await asyncio.sleep(LOOK_SECONDS)

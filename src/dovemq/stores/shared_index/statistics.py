@@ -1,4 +1,4 @@
-"""What one front end has seen of a queue without an owner: counters that only rise."""
+"""Counters of one front end for a queue without an owner. They only rise."""
 
 from msgspec import Struct
 

@@ -14,7 +14,7 @@ from dovemq.core.commands import Counts, Peek, Peeked, Visibility
 from dovemq.core.drawing import IndexTuple
 from dovemq.stores.shared_index.buckets import FOREVER_MS, Buckets, MonotonicMs
 from dovemq.stores.shared_index.ports import IndexTables
-from dovemq.stores.shared_index.receiving import Receiving
+from dovemq.stores.shared_index.receiving import IndexReceiving
 
 SURVEYED_MAX: Final = 10_000
 """Tuples that counts and peeks look at."""
@@ -29,7 +29,7 @@ class Survey:
         tables: IndexTables,
         queue: int,
         buckets: Buckets,
-        receiving: Receiving,
+        receiving: IndexReceiving,
         monotonic_ms: MonotonicMs,
     ) -> None:
         self._tables = tables

@@ -11,7 +11,7 @@ from dovemq.experiments import bdqs_adaptive, bdqs_consistency, bdqs_faults, bdq
 from dovemq.experiments.bdqs_consistency import HINTS, HintPoint, hint_points
 from dovemq.experiments.bdqs_costs import PhaseCosts, model_of
 from dovemq.experiments.bdqs_faults import FaultPoint
-from dovemq.experiments.bdqs_performance import LoadPoint, Measured, simulated
+from dovemq.experiments.bdqs_performance import LoadPoint, ServersMeasured, simulated
 from dovemq.experiments.bdqs_runs import MODES, BdqsRun, BdqsWorkload
 from dovemq.experiments.figure import Effort, Figure, Verdict
 from dovemq.experiments.publishing import publish
@@ -47,7 +47,7 @@ def twice(run: BdqsRun) -> list[BdqsRun]:
 
 
 def as_printed(point: HintPoint) -> BdqsRun:
-    """What the paper shows: order against duplicates."""
+    """The trade of the paper: order against duplicates."""
     place = HINTS.index(point.hint)
     crowd = point.threads - 1
     return replace(
@@ -146,10 +146,10 @@ def test_failures_of_servers_as_printed(tmp_path: Path) -> None:
     assert publish("bdqs-fig8", figure, tmp_path)
 
 
-def measured_as_simulated(delays: tuple[float, ...] = (0.0,)) -> Measured:
+def measured_as_simulated(delays: tuple[float, ...] = (0.0,)) -> ServersMeasured:
     """Rates that the simulation itself gives, so that it predicts them."""
     costs = {count: [PhaseCosts(COST, RequestCost(0.001, 0.005))] * 2 for count in (1, 3)}
-    empty = Measured({}, costs, "a quarter of a core")
+    empty = ServersMeasured({}, costs, "a quarter of a core")
     runs = {}
     for count in costs:
         for queues in (1, 8):
@@ -165,7 +165,7 @@ def measured_as_simulated(delays: tuple[float, ...] = (0.0,)) -> Measured:
                         receive_time=receive.response.mean,
                     )
                 )
-    return Measured(runs, costs, "a quarter of a core")
+    return ServersMeasured(runs, costs, "a quarter of a core")
 
 
 @pytest.fixture

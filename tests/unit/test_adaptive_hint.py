@@ -27,7 +27,7 @@ COUNTS = st.integers(0, 1_000)
 
 
 def _period(crowding: float, k: int, claims: int = 60) -> HintObservation:
-    """What a front end sees that has one receive under way at a time."""
+    """Counts of a front end that has one receive under way at a time."""
     collisions = round(claims * crowding / k)
     overtaken = round(claims * (k - 1) / 2)
     return HintObservation(claims, claims, collisions, 0, claims, claims, overtaken)

@@ -82,7 +82,7 @@ class HintMeter:
         )
 
     def checked(self, claims: int, others: int) -> None:
-        """Of so many tuples that were claimed here, there are so many other claims."""
+        """Others have made so many claims of so many tuples that were claimed here."""
         seen = self._seen
         self._seen = msgspec.structs.replace(
             seen, checked=seen.checked + claims, collisions=seen.collisions + others

@@ -16,6 +16,7 @@ from dovemq.experiments.bdqs_runs import (
     BdqsWorkload,
     mean_of,
     run_bdqs,
+    run_columns,
 )
 from dovemq.experiments.bdqs_service import (
     SERVERS_PAPER,
@@ -25,7 +26,6 @@ from dovemq.experiments.bdqs_service import (
 )
 from dovemq.experiments.claims import judge
 from dovemq.experiments.figure import Column, Curve, Effort, Figure, Panel, Verdict
-from dovemq.experiments.intervals import interval_columns
 from dovemq.models.estimates import Interval
 
 NODES: Final = 3
@@ -153,23 +153,12 @@ def _columns(found: HintRuns) -> dict[str, Column]:
         "order_hint": [point.hint for point in points],
         "literal": [point.literal for point in points],
         "receivers": [point.threads for point in points],
-        "runs": [len(found[point]) for point in points],
-        **{
-            name: column
-            for measure in (*MEASURES, "receive_rate", "receive_time")
-            for name, column in interval_columns(
-                measure, [mean_of(found[point], measure) for point in points]
-            ).items()
-        },
-        **{
-            name: [sum(getattr(run, name) for run in found[point]) for point in points]
-            for name in ("messages", "lost", "left", "failures")
-        },
+        **run_columns(list(found.values()), (*MEASURES, "receive_rate", "receive_time")),
     }
 
 
 def _panels(found: HintRuns) -> Iterator[Panel]:
-    """As in the paper: above by the number of receivers, below by K, for the most receivers."""
+    """The paper's rows: by the number of receivers above, by K with the most receivers below."""
     own = {point: runs for point, runs in found.items() if point.mode == "none"}
     series = dict.fromkeys(point.series for point in own)
     for measure, label in MEASURES.items():

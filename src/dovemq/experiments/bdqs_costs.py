@@ -1,4 +1,4 @@
-"""What one message costs the servers of bdqs, measured on one to three of them without a limit.
+"""The CPU that one message costs the servers of bdqs, measured on one to three without a limit.
 
 The processes' CPU time is read before the senders start, when the receivers start, and at the end;
 what they use while nothing happens is taken off.

@@ -15,6 +15,7 @@ from dovemq.experiments.bdqs_runs import (
     BdqsWorkload,
     mean_of,
     run_bdqs,
+    run_columns,
 )
 from dovemq.experiments.bdqs_service import (
     SERVERS_PAPER,
@@ -24,7 +25,7 @@ from dovemq.experiments.bdqs_service import (
 )
 from dovemq.experiments.claims import judge
 from dovemq.experiments.figure import Column, Curve, Effort, Figure, Panel, Verdict
-from dovemq.experiments.intervals import interval_columns, ratio
+from dovemq.experiments.intervals import ratio
 from dovemq.models.estimates import Interval
 
 NODES: Final = 3
@@ -315,18 +316,7 @@ def _columns(found: FaultRuns, x_name: str) -> dict[str, Column]:
     return {
         "series": [point.series for point in points],
         x_name: [point.x for point in points],
-        "runs": [len(found[point]) for point in points],
-        **{
-            name: column
-            for measure in (*MEASURES, "send_time")
-            for name, column in interval_columns(
-                measure, [mean_of(found[point], measure) for point in points]
-            ).items()
-        },
-        **{
-            name: [sum(getattr(run, name) for run in found[point]) for point in points]
-            for name in ("messages", "lost", "left", "failures")
-        },
+        **run_columns(list(found.values()), (*MEASURES, "send_time")),
     }
 
 

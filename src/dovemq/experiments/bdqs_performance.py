@@ -57,7 +57,7 @@ class LoadPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class ServersMeasured:
     """Runs by point, and costs by the number of servers, one for each round."""
 
     runs: Mapping[LoadPoint, Sequence[BdqsRun]]
@@ -88,7 +88,7 @@ class Measured:
         return mean_of(self.runs[point], name)
 
 
-def measure(effort: Effort, delays: Sequence[float]) -> Measured:
+def measure(effort: Effort, delays: Sequence[float]) -> ServersMeasured:
     """Each number of servers has a cluster of its own; RF is 3, or their number if that is less."""
     quick = effort.quick
     rounds = RUNS_QUICK if quick else RUNS
@@ -130,7 +130,7 @@ def measure(effort: Effort, delays: Sequence[float]) -> Measured:
                     run_bdqs(servers, f"f4-{count}-{place}-r{number}", workload, seed)
                 )
                 runs.setdefault(point, []).append(run)
-    return Measured(runs, costs, limit)
+    return ServersMeasured(runs, costs, limit)
 
 
 def _messages(*, quick: bool) -> int:
@@ -154,7 +154,7 @@ class Simulated:
         return Interval(self.middle.response, self.cheap.response, self.dear.response)
 
 
-def simulated(measured: Measured, point: LoadPoint, phase: str, seed: int) -> Simulated:
+def simulated(measured: ServersMeasured, point: LoadPoint, phase: str, seed: int) -> Simulated:
     """The same point with the costs of its number of servers, or of the most that were measured."""
     middle, cheap, dear = (
         _figures(model_of(cost, point.servers, point.queues, THREADS, SHARE, point.delay_s), seed)

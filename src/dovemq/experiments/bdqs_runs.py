@@ -16,6 +16,8 @@ from typing import Final
 from dovemq.core.access import AccessKey
 from dovemq.core.locations import Location, parse_location
 from dovemq.experiments.bdqs_service import BdqsServers
+from dovemq.experiments.figure import Column
+from dovemq.experiments.intervals import interval_columns
 from dovemq.load.checker import Rules
 from dovemq.load.faults.decisions import Drawn
 from dovemq.load.faults.fault_log import FaultLog, FaultLogHeader
@@ -48,7 +50,7 @@ ANY: Final = "any"
 ADAPTIVE: Final = "adaptive"
 
 
-class RunFailed(RuntimeError):
+class BdqsRunFailed(RuntimeError):
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f"run {name} did not finish: {why}")
 
@@ -117,6 +119,24 @@ def mean_of(runs: Sequence[BdqsRun], name: str) -> Interval:
     return Estimate(tuple(float(getattr(run, name)) for run in runs)).interval
 
 
+def run_columns(found: Sequence[Sequence[BdqsRun]], measures: Sequence[str]) -> dict[str, Column]:
+    """The number of runs of each point, its means, and its sums of messages and failures."""
+    return {
+        "runs": [len(runs) for runs in found],
+        **{
+            name: column
+            for measure in measures
+            for name, column in interval_columns(
+                measure, [mean_of(runs, measure) for runs in found]
+            ).items()
+        },
+        **{
+            name: [sum(getattr(run, name) for run in runs) for runs in found]
+            for name in ("messages", "lost", "left", "failures")
+        },
+    }
+
+
 async def run_bdqs(
     servers: BdqsServers,
     name: str,
@@ -137,7 +157,9 @@ async def run_bdqs(
                 plan, journals=place / "journals", traces=trace, rules=RULES, live=live
             )
         if result.failed or result.interrupted:
-            raise RunFailed(name, result.failure or "messages were corrupted or came from nowhere")
+            raise BdqsRunFailed(
+                name, result.failure or "messages were corrupted or came from nowhere"
+            )
         return await asyncio.to_thread(_measured, result, place / "trace")
 
 

@@ -18,7 +18,7 @@ from dovemq.experiments.bdqs_performance import (
     SERVERS_SIMULATED,
     SHARE,
     LoadPoint,
-    Measured,
+    ServersMeasured,
     Simulated,
     measure,
     simulated,
@@ -50,7 +50,7 @@ def throughput(effort: Effort) -> Figure:
     return throughput_figure(measured, effort)
 
 
-def throughput_figure(measured: Measured, effort: Effort) -> Figure:
+def throughput_figure(measured: ServersMeasured, effort: Effort) -> Figure:
     points = [
         *measured.runs,
         *(LoadPoint(count, each) for count in SERVERS_SIMULATED for each in QUEUES_SIMULATED),
@@ -69,7 +69,7 @@ def throughput_figure(measured: Measured, effort: Effort) -> Figure:
     )
 
 
-def readings(measured: Measured, *, quick: bool) -> tuple[str, ...]:
+def readings(measured: ServersMeasured, *, quick: bool) -> tuple[str, ...]:
     costs = [
         f"{count} server(s): "
         + ", ".join(
@@ -94,7 +94,7 @@ def readings(measured: Measured, *, quick: bool) -> tuple[str, ...]:
     )
 
 
-def _columns(measured: Measured, predicted: Predicted) -> dict[str, Column]:
+def _columns(measured: ServersMeasured, predicted: Predicted) -> dict[str, Column]:
     keys = list(predicted)
     gap = Interval(math.nan, math.nan, math.nan)
     rates = [
@@ -115,7 +115,7 @@ def _columns(measured: Measured, predicted: Predicted) -> dict[str, Column]:
     }
 
 
-def _throughput_panels(measured: Measured, predicted: Predicted) -> Iterator[Panel]:
+def _throughput_panels(measured: ServersMeasured, predicted: Predicted) -> Iterator[Panel]:
     for phase in PHASES:
         unit = _UNITS[phase]
         yield Panel(
@@ -141,7 +141,7 @@ def _throughput_panels(measured: Measured, predicted: Predicted) -> Iterator[Pan
         )
 
 
-def _measured(measured: Measured, phase: str, predicted: Predicted) -> Iterator[Curve]:
+def _measured(measured: ServersMeasured, phase: str, predicted: Predicted) -> Iterator[Curve]:
     for count in measured.costs:
         own = [point for point in measured.runs if point.servers == count]
         name = f"N = {count}"
@@ -157,7 +157,7 @@ def _measured(measured: Measured, phase: str, predicted: Predicted) -> Iterator[
         )
 
 
-def _by_size(measured: Measured, phase: str, predicted: Predicted) -> Iterator[Curve]:
+def _by_size(measured: ServersMeasured, phase: str, predicted: Predicted) -> Iterator[Curve]:
     for queues in QUEUES_SIMULATED[1::2]:
         name = f"Q = {queues}"
         values = {
@@ -179,7 +179,7 @@ def _dots(label: str, values: Mapping[float, Interval], family: str) -> Curve:
     return Curve(label, tuple(values), means, lows, highs, points=True, family=family)
 
 
-def throughput_claims(measured: Measured, predicted: Predicted) -> Iterator[Verdict]:
+def throughput_claims(measured: ServersMeasured, predicted: Predicted) -> Iterator[Verdict]:
     most = max(point.queues for point in measured.runs)
     for phase in PHASES:
         yield judge(
@@ -270,7 +270,7 @@ def response_time(effort: Effort) -> Figure:
     return response_figure(measured, effort)
 
 
-def response_figure(measured: Measured, effort: Effort) -> Figure:
+def response_figure(measured: ServersMeasured, effort: Effort) -> Figure:
     delays = dict.fromkeys(point.delay_s for point in measured.runs)
     points = [
         LoadPoint(count, queues, delay_s)
@@ -305,7 +305,9 @@ def response_figure(measured: Measured, effort: Effort) -> Figure:
 Fits = Mapping[tuple[str, int], StationFit]
 
 
-def _fits(measured: Measured, predicted: Predicted) -> Iterator[tuple[tuple[str, int], StationFit]]:
+def _fits(
+    measured: ServersMeasured, predicted: Predicted
+) -> Iterator[tuple[tuple[str, int], StationFit]]:
     for phase in PHASES:
         for count in (*measured.costs, *SERVERS_FITTED):
             pairs = sorted(_pairs(measured, predicted, phase, count))
@@ -313,7 +315,7 @@ def _fits(measured: Measured, predicted: Predicted) -> Iterator[tuple[tuple[str,
 
 
 def _pairs(
-    measured: Measured, predicted: Predicted, phase: str, count: int
+    measured: ServersMeasured, predicted: Predicted, phase: str, count: int
 ) -> Iterator[tuple[float, float]]:
     for each, point in predicted:
         if each != phase or point.servers != count:
@@ -325,7 +327,9 @@ def _pairs(
             yield figures.rate, figures.response
 
 
-def _response_panels(measured: Measured, predicted: Predicted, fits: Fits) -> Iterator[Panel]:
+def _response_panels(
+    measured: ServersMeasured, predicted: Predicted, fits: Fits
+) -> Iterator[Panel]:
     for phase in PHASES:
         for kind, counts in (("measured", tuple(measured.costs)), ("simulated", SERVERS_FITTED)):
             curves: list[Curve] = []
@@ -355,7 +359,9 @@ def _response_panels(measured: Measured, predicted: Predicted, fits: Fits) -> It
             yield Panel(f"{phase}, {kind}", _UNITS[phase], "response time, ms", tuple(curves))
 
 
-def response_claims(measured: Measured, predicted: Predicted, fits: Fits) -> Iterator[Verdict]:
+def response_claims(
+    measured: ServersMeasured, predicted: Predicted, fits: Fits
+) -> Iterator[Verdict]:
     for phase in PHASES:
         for kind, counts in (("measured", tuple(measured.costs)), ("simulated", SERVERS_FITTED)):
             yield judge(

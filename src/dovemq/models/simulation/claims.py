@@ -73,7 +73,7 @@ class HintPolicy(Protocol):
     def ended(self, front_end: int) -> None: ...
 
     def checked(self, front_end: int, others: int) -> None:
-        """So many other claims of a message that was claimed here were seen at its settle."""
+        """A settle has seen so many other claims of its message."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,7 +228,9 @@ def test_fixed_k_that_is_better_in_both_fails_its_claim() -> None:
     better = bdqs_adaptive.HintOutcome((0.1, 0.11, 0.1), (1.0, 1.1, 1.0))
     adaptive = bdqs_adaptive.HintOutcome((0.3, 0.31, 0.3), (3.0, 3.1, 3.0))
     mixed = bdqs_adaptive.HintOutcome((0.1, 0.11, 0.1), (9.0, 9.1, 9.0))
-    found = {"2": better, "8": mixed, "adaptive": adaptive}
+    unsure = bdqs_adaptive.HintOutcome((0.1, 0.5, 0.1), (1.0, 4.1, 1.0))
+    found = {"2": better, "3": unsure, "8": mixed, "adaptive": adaptive}
     verdicts = list(bdqs_adaptive.adaptive_claims("few", found))
     assert holds(verdicts, "K = 2 ") == {False}
+    assert holds(verdicts, "K = 3 ") == {None}
     assert holds(verdicts, "K = 8 ") == {True}

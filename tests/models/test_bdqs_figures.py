@@ -11,7 +11,7 @@ from dovemq.experiments import bdqs_adaptive, bdqs_consistency, bdqs_faults, bdq
 from dovemq.experiments.bdqs_consistency import HINTS, HintPoint, hint_points
 from dovemq.experiments.bdqs_costs import PhaseCosts, model_of
 from dovemq.experiments.bdqs_faults import FaultPoint
-from dovemq.experiments.bdqs_performance import LoadPoint, ServersMeasured, simulated
+from dovemq.experiments.bdqs_performance import PHASES, LoadPoint, ServersMeasured, simulated
 from dovemq.experiments.bdqs_runs import MODES, BdqsRun, BdqsWorkload
 from dovemq.experiments.figure import Effort, Figure, Verdict
 from dovemq.experiments.publishing import publish
@@ -155,7 +155,7 @@ def measured_as_simulated(delays: tuple[float, ...] = (0.0,)) -> ServersMeasured
         for queues in (1, 8):
             for delay_s in delays:
                 point = LoadPoint(count, queues, delay_s)
-                send, receive = (simulated(empty, point, phase, 0) for phase in bdqs_scaling.PHASES)
+                send, receive = (simulated(empty, point, phase, 0) for phase in PHASES)
                 runs[point] = twice(
                     replace(
                         RUN,

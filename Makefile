@@ -16,7 +16,7 @@ TEST_STAMP := .venv/.installed-test
 JS_STAMP := $(JS)/node_modules/.installed
 
 PYTEST := $(BIN)/python -m pytest
-PROCESS_TESTS := tests/acceptance tests/clusters tests/faults tests/pipeline
+PROCESS_TESTS := tests/acceptance tests/clusters tests/console tests/faults tests/pipeline
 
 # Variables, so that what builds the package is pinned too; relative, since pip splits them at
 # white space.
@@ -24,7 +24,7 @@ PINNED := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt
 INSTALL := $(PINNED) $(BIN)/pip install --quiet --disable-pip-version-check \
 	--use-pep517 --editable
 
-.PHONY: setup programs jars serve test test-full check suite coverage bench peers docs clean
+.PHONY: setup programs jars serve test test-full check suite coverage bench peers kubernetes docs clean
 
 # Without EXTRAS: everything that the tests need. With EXTRAS=models (or trace, spark): the command
 # with these optional packages, and nothing for the tests.
@@ -36,7 +36,7 @@ setup: | $(BIN)/python
 	@touch $(BASE_STAMP)
 endif
 
-# Java, Maven, Redis, PostgreSQL, HAProxy and Mosquitto. Only root can install them; others are
+# Java, Maven, Redis, PostgreSQL, HAProxy, Mosquitto and Chromium. Only root can install them; others are
 # told, and tests that need them skip. No service is started.
 programs:
 	@$(PYTHON) tools/programs.py
@@ -78,8 +78,12 @@ test-full: export DOVETEST_STORAGE := 1
 test-full: export DOVETEST_CONTRACT := 1
 test-full: export DOVETEST_ACCEPTANCE := 1
 test-full: export DOVETEST_TAKEOVERS := 200
+test-full: export DOVETEST_OPENAPI := 300
+test-full: export DOVETEST_KUBERNETES := 1
+test-full: export DOVETEST_JOBS := 1000
+test-full: export DOVETEST_JOB_SCHEDULES := 60
 test-full: PYTEST += --timeout 3600 -o faulthandler_timeout=0
-test-full: check suite
+test-full: check kubernetes suite
 	$(BIN)/python -m bench.flat
 	$(BIN)/python -m bench.flat --fifo
 	$(BIN)/python -m bench.polls
@@ -87,6 +91,10 @@ test-full: check suite
 	$(BIN)/python -m bench.quotas
 	$(BIN)/python -m bench.faults --quick
 	$(BIN)/python -m bench.cluster
+
+# Twenty minutes the first time; the programs are kept outside the tree.
+kubernetes: setup
+	@$(BIN)/python -m tools.kubernetes
 
 coverage: setup
 	$(BIN)/coverage erase

@@ -42,7 +42,8 @@ from bench.measured import access_of, create_queue, resident_bytes
 from bench.shared_records import HeartbeatWatch, bytes_to_read, opened, watched
 from bench.shared_stores import EMBEDDED, SHARED, StoreUnderTest, store_under_test
 from bench.tables import Row, parser_of, show
-from dovemq.client.admin import AdminClient, Document
+from dovemq.client.admin import AdminClient
+from dovemq.client.admin_session import Document
 from dovemq.cluster.sightings import LeaseTimes
 from dovemq.testing.local_server import LocalServer
 

@@ -36,6 +36,8 @@ PROGRAMS: Final = (
     Program("postgres", "postgresql", "PostgreSQL", "usr/lib/postgresql/*/bin", "postgresql"),
     Program("haproxy", "haproxy", "several front ends", unit="haproxy"),
     Program("mosquitto", "mosquitto", "the bridge from MQTT", unit="mosquitto"),
+    Program("chromium", "chromium", "the console"),
+    Program("promtool", "prometheus", "the alert rules", unit="prometheus"),
 )
 POLICY: Final = Path("/usr/sbin/policy-rc.d")
 """Debian's packages ask this program whether they may start a service."""

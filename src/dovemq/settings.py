@@ -258,6 +258,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         Literal["forget", "refuse"], _about("Full audit log: forget entries or refuse changes.")
     ] = "forget"
     admin: Annotated[bool, _about("Serve the admin API.")] = True
+    console: Annotated[bool, _about("Serve the web console on the port of the admin API.")] = True
     admin_host: Annotated[
         str | None, _about("Address that the admin API listens on.", default="host")
     ] = None

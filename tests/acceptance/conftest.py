@@ -90,11 +90,31 @@ def queue_numbers() -> Iterator[int]:
 
 
 @pytest.fixture
-def new_queue(sqs: Any, queue_numbers: Iterator[int]) -> NewQueue:
+def partitions(request: pytest.FixtureRequest) -> str:
+    """The number of partitions that a test asks for by `on_deployments`; else 1."""
+    count: str = getattr(request, "param", "1")
+    return count
+
+
+def spread_attributes(partitions: str, *, fifo: bool) -> dict[str, str]:
+    """Attributes of a queue whose receives look into all partitions. FIFO queues cannot have
+    `auto`."""
+    if partitions == "1" or (fifo and partitions == "auto"):
+        return {}
+    if partitions == "auto":
+        return {"Partitions": partitions, "PartitionsMin": "2", "DequeueFanout": "16"}
+    attributes = {"Partitions": partitions, "DequeueFanout": partitions}
+    return {**attributes, "DeduplicationScope": "messageGroup"} if fifo else attributes
+
+
+@pytest.fixture
+def new_queue(sqs: Any, queue_numbers: Iterator[int], partitions: str) -> NewQueue:
     """Makes a queue of a name not used before; `.fifo` when the attributes say so."""
 
     def create(**attributes: str) -> str:
-        suffix = ".fifo" if attributes.get("FifoQueue") == "true" else ""
+        fifo = attributes.get("FifoQueue") == "true"
+        suffix = ".fifo" if fifo else ""
+        attributes = {**spread_attributes(partitions, fifo=fifo), **attributes}
         name = f"queue-{next(queue_numbers)}{suffix}"
         url: str = sqs.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
         return url

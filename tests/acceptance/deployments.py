@@ -40,15 +40,26 @@ class Shape(Struct, frozen=True):
 ALL: Final = (Shape(), *(Shape(store, count) for store in SHARED for count in (1, FRONT_ENDS)))
 
 
-def on_deployments(*quick: Shape) -> pytest.MarkDecorator:
-    """Runs the tests in memory and on the shapes given, or on all with DOVETEST_ACCEPTANCE=1."""
+def on_deployments(*quick: Shape, partitions: Sequence[str] = ("1",)) -> pytest.MarkDecorator:
+    """Runs the tests in memory and on the shapes given, or on all with DOVETEST_ACCEPTANCE=1.
+
+    They run once for each number of partitions that the queues of `new_queue` have; an ordinary run
+    takes the first and the last one on the shapes given.
+    """
     shapes = ALL if WHOLE else (Shape(), *quick)
+    ends = dict.fromkeys((partitions[0], partitions[-1]))
     timeout = pytest.mark.timeout(SECONDS_MAX)
     parameters = [
-        pytest.param(shape, id=str(shape), marks=[timeout] if shape.store in SHARED else [])
+        pytest.param(
+            shape,
+            count,
+            id=str(shape) if len(partitions) == 1 else f"{shape}-{count}",
+            marks=[timeout] if shape.store in SHARED else [],
+        )
         for shape in shapes
+        for count in (partitions if WHOLE or shape == Shape() else ends)
     ]
-    return pytest.mark.parametrize("deployment", parameters, indirect=True)
+    return pytest.mark.parametrize(("deployment", "partitions"), parameters, indirect=True)
 
 
 class Deployment(Struct, frozen=True):

@@ -13,7 +13,7 @@ from botocore.credentials import Credentials
 from tests.acceptance.conftest import NewQueue, See
 from tests.acceptance.deployments import FRONT_ENDS, Deployment, Shape, on_deployments
 
-pytestmark = on_deployments(Shape("redis", FRONT_ENDS))
+pytestmark = on_deployments(Shape("redis", FRONT_ENDS), partitions=("1", "4", "auto"))
 
 BATCH = 10
 CONTENTS = [f"body {number} — ünïcödé" for number in range(BATCH)]

@@ -83,6 +83,25 @@ def test_tutorial_works_as_written(fresh: Fresh) -> None:
     assert "second" in output.splitlines()
 
 
+def test_workflow_tutorial_works_as_written(fresh: Fresh) -> None:
+    """The third terminal of the tutorial is a background process."""
+    steps = blocks("docs/tutorial/workflow.md")
+    assert steps.pop(0) == ("sh", "make serve\n")
+    for language, file in (("python", "shop.py"), ("toml", "shop.toml")):
+        (fresh.clone / file).write_text(next(text for kind, text in steps if kind == language))
+    put, worker, first, second = (text for language, text in steps if language == "sh")
+    path, serving = worker.splitlines()
+    assert serving.startswith("dovemq workflow worker shop")
+    ending = "trap 'kill $WORKER; wait $WORKER' EXIT"
+    script = f"{path}\n{put}\n{serving} > worker.log 2>&1 & WORKER=$!\n{ending}\n{first}\n{second}"
+    output = fresh.shell(script)
+    assert '"Ada pays 10"' in output
+    assert '"Bob pays 0"' in output
+    events = re.findall(r"(published|started|failed|ended) +invoice +(\d)", output)
+    assert ("failed", "1") in events
+    assert ("ended", "2") in events
+
+
 def test_backup_is_made_restored_and_served_as_written(fresh: Fresh) -> None:
     backup, restore, verify = (text for _, text in blocks("docs/how-to/back-up-and-restore.md"))
     path = 'export PATH="$PWD/.venv/bin:$PATH"\n'

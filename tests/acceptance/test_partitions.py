@@ -5,6 +5,8 @@ import time
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from tests.acceptance.conftest import NewQueue, See
 from tests.acceptance.deployments import FRONT_ENDS, Shape, on_deployments
 
@@ -48,10 +50,11 @@ def counts(sqs: Any, url: str) -> tuple[int, ...]:
     return tuple(int(found[name + end]) for end in ("", "NotVisible", "Delayed"))
 
 
+@pytest.mark.parametrize("count", ["4", "auto"])
 def test_every_message_is_received_once_and_stays_deleted(
-    sqs: Any, new_queue: NewQueue, see: See
+    sqs: Any, new_queue: NewQueue, see: See, count: str
 ) -> None:
-    url = new_queue(Partitions="4")
+    url = new_queue(Partitions=count)
     sent = send_all(sqs, url)
     see(lambda: counts(sqs, url), (MESSAGES, 0, 0))
     assert receive_all(sqs, url, MESSAGES) == Counter(sent)

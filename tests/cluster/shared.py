@@ -83,6 +83,7 @@ class FaultyDatabase:
         self.inner = MemoryDatabase(state)
         self.faults = faults
         self.records = FaultyRecords(self.inner, faults)
+        self.ledger = self.inner.ledger
 
     async def open_log(self, place: PartitionKey, epoch: int) -> Log:
         log = await self.faults.call(lambda: self.inner.open_log(place, epoch))

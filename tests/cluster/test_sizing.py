@@ -9,7 +9,8 @@ import msgspec
 
 from dovemq.cluster.catalogue import CatalogueChange
 from dovemq.core.queue import Queue, changed_settings
-from dovemq.fabric.autonomic import ActionKind
+from dovemq.core.sessions import ClientSession
+from dovemq.fabric.autonomic import ActionKind, ClientRole
 from dovemq.fabric.sizing import SizingPorts
 from dovemq.fabric.store import FabricStore
 from tests.cluster.world import FAILOVER_SECONDS, FrontEnds, Member, in_virtual_time
@@ -32,8 +33,7 @@ class SizedFrontEnd:
             placement=store.wanted_at,
             is_local=store.is_local,
         )
-        self.fabric = FabricStore(store, member.clock, None, store.is_local, ports)
-        self.fabric.sizing.reports.clients = self.clients
+        self.fabric = FabricStore(store, member.clock, None, store.is_local, ports, self.clients)
         self.fabric.sizing.controller.recorder = self.recorder
         store.report_load(self.fabric.sizing.reports.encoded)
         store.watch_catalogue(self._follow)
@@ -83,6 +83,25 @@ async def test_clients_of_all_front_ends_make_the_leading_one_add_a_partition(
         places = [await each.active(queue) for each in fabrics]
         assert places[0] == places[1] == places[2]
         assert len(places[0]) == 2
+
+
+@in_virtual_time
+async def test_front_end_of_a_client_that_finds_no_room_adds_a_partition_at_once(
+    front_ends: FrontEnds,
+) -> None:
+    async with started(front_ends, 3) as fabrics:
+        queue = await created(fabrics[0])
+        fabrics[0].clients.set(0, 4, 8)
+        # The others know of the queue by its messages.
+        assert fabrics[2].fabric.partition(queue, 0) is not None
+        await asyncio.sleep(SEEN_SECONDS)
+        with ClientSession().call():
+            await fabrics[2].fabric.join(queue, ClientRole.PRODUCER)
+        assert actions(fabrics) == [[], [], [ActionKind.ADD]]
+        assert len(await fabrics[2].active(queue)) == 2
+        await asyncio.sleep(SEEN_SECONDS)
+        assert actions(fabrics) == [[], [], [ActionKind.ADD]]
+        assert await fabrics[0].active(queue) == await fabrics[2].active(queue)
 
 
 @in_virtual_time

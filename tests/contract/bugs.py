@@ -200,10 +200,10 @@ class IntervalIsTooLong(MemoryPartition):
 
 class SettleForgetsTheDeduplicationId(MemoryPartition):
     async def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> list[Settlement]:
         self._first_sends.clear()
-        return await super().settle(receipts, now_ms, moved=moved)
+        return await super().settle(receipts, now_ms, moved=moved, forced=forced)
 
 
 class SettleForgets(MemoryPartition):

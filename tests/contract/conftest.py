@@ -1,7 +1,8 @@
 """Runs each sentence of the contract against every store.
 
 Stores on real servers take longer, so an ordinary run asks them a part of the sentences, chosen by
-name; with DOVETEST_CONTRACT=1 they are asked all.
+name, and the same holds for queues that size themselves; with DOVETEST_CONTRACT=1 they are asked
+all.
 """
 
 import os
@@ -14,7 +15,6 @@ import pytest
 
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Store
-from dovemq.fabric.store import FabricStore
 from dovemq.stores import cassandra, postgresql, redis_cluster
 from dovemq.stores.cassandra.location import parse_cassandra_url
 from dovemq.stores.memory import MemoryStore
@@ -30,15 +30,21 @@ from dovemq.testing.memory_database import MemoryDatabase, MemoryDatabaseState
 from dovemq.testing.memory_tables import MemoryIndexTables, ReplicaSet
 from tests.contract.neighbours import NeighbourOpener
 from tests.contract.shared import SharedOpener
-from tests.contract.spread import NOT_PROMISED, SpreadOnDisk, is_spread, settings_of
+from tests.contract.spread import (
+    AUTO,
+    SPREAD,
+    AutoStore,
+    SpreadOpener,
+    SpreadStore,
+    is_promised,
+    settings_of,
+)
 from tests.contract.unowned import UNOWNED_NOT_PROMISED, is_unowned
 from tests.contract.world import StoreOpener, World
 from tests.link.linked import LinkedStore
 
 CACHE_BYTES_MAX = 4_096
 """Small, so that the sentences read bodies from the cache and from the disk."""
-PART = 8
-"""Real servers are asked one of so many sentences in an ordinary run."""
 WORKER_VARIABLE = "PYTEST_XDIST_WORKER"
 
 
@@ -99,24 +105,6 @@ def _postgresql(request: pytest.FixtureRequest, _: Path) -> StoreOpener:
     return SharedOpener(lambda: postgresql.open_database(location))
 
 
-def _spread(_: pytest.FixtureRequest, __: Path) -> StoreOpener:
-    async def opened(clock: ManualClock, rng: random.Random, observer: Observer) -> Store:
-        inner = MemoryStore(rng, b"receipt key of the contract", observer)
-        return FabricStore(inner, clock, observer)
-
-    return opened
-
-
-def _spread_on_disk(_: pytest.FixtureRequest, directory: Path) -> StoreOpener:
-    async def opened(clock: ManualClock, rng: random.Random, observer: Observer) -> Store:
-        inner = await open_store(
-            directory, rng=rng, cache_bytes_max=CACHE_BYTES_MAX, clock=clock, observer=observer
-        )
-        return SpreadOnDisk(inner, clock, observer)
-
-    return opened
-
-
 def _linked(_: pytest.FixtureRequest, __: Path) -> StoreOpener:
     """The store in memory, owned by another front end and asked over a real link."""
 
@@ -131,25 +119,50 @@ def _neighbours(_: pytest.FixtureRequest, __: Path) -> StoreOpener:
     return NeighbourOpener()
 
 
+def _spread(inner: "OpenerOf", kind: type[SpreadStore] = SpreadStore) -> "OpenerOf":
+    def opener(request: pytest.FixtureRequest, directory: Path) -> StoreOpener:
+        return SpreadOpener(inner(request, directory), kind)
+
+    return opener
+
+
 OpenerOf = Callable[[pytest.FixtureRequest, Path], StoreOpener]
-REAL: dict[str, OpenerOf] = {
-    "cassandra": _cassandra,
+REAL: dict[str, OpenerOf] = {"cassandra": _cassandra, "redis": _redis, "postgresql": _postgresql}
+SPREAD_REAL: dict[str, OpenerOf] = {
+    f"{name} on {place}": _spread(opener, kind)
+    for name, kind in ((SPREAD, SpreadStore), (AUTO, AutoStore))
+    for place, opener in REAL.items()
+}
+AUTO_HERE: dict[str, OpenerOf] = {
+    AUTO: _spread(_memory, AutoStore),
+    f"{AUTO} on disk": _spread(_sqlite, AutoStore),
+}
+UNOWNED_REAL: dict[str, OpenerOf] = {
     "none on cassandra": _cassandra,
     "serial on cassandra": _cassandra,
-    "redis": _redis,
-    "postgresql": _postgresql,
 }
+PARTS: dict[str, int] = {
+    **dict.fromkeys(REAL, 8),
+    **dict.fromkeys(SPREAD_REAL, 32),
+    **dict.fromkeys(UNOWNED_REAL, 8),
+    **dict.fromkeys(AUTO_HERE, 4),
+}
+"""These stores are asked one of so many sentences in an ordinary run."""
 DURABLE: dict[str, OpenerOf] = {
     "sqlite": _sqlite,
     "logged": _logged,
-    "spread on disk": _spread_on_disk,
     "none": _unowned,
     "serial": _unowned,
+    **UNOWNED_REAL,
+    f"{SPREAD} on disk": _spread(_sqlite),
+    f"{AUTO} on disk": AUTO_HERE[f"{AUTO} on disk"],
     **REAL,
+    **SPREAD_REAL,
 }
 STORES: dict[str, OpenerOf] = {
     "memory": _memory,
-    "spread": _spread,
+    SPREAD: _spread(_memory),
+    AUTO: AUTO_HERE[AUTO],
     "linked": _linked,
     "neighbours": _neighbours,
     **DURABLE,
@@ -157,7 +170,7 @@ STORES: dict[str, OpenerOf] = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out most sentences on real servers, and what some queues do not promise."""
+    """Leave out most sentences on some stores, and what spread queues do not promise."""
     items[:] = [item for item in items if _is_promised(item)]
     if os.environ.get("DOVETEST_CONTRACT"):
         return
@@ -169,12 +182,12 @@ def _is_promised(item: pytest.Item) -> bool:
     stores = _stores_of(item)
     if sentence in UNOWNED_NOT_PROMISED and any(map(is_unowned, stores)):
         return False
-    return sentence not in NOT_PROMISED or not any(map(is_spread, stores))
+    return all(is_promised(sentence, store) for store in stores)
 
 
 def _is_asked(item: pytest.Item) -> bool:
-    stores = REAL.keys() & _stores_of(item)
-    return not stores or zlib.crc32(item.name.encode()) % PART == 0
+    parts = [PARTS[store] for store in _stores_of(item) if store in PARTS]
+    return not parts or zlib.crc32(item.name.encode()) % max(parts) == 0
 
 
 def _stores_of(item: pytest.Item) -> set[str]:

@@ -47,6 +47,7 @@ class _Beside:
         self.receipt_key = store.receipt_key
         self.coordinations = store.coordinations
         self.catalogue = store.catalogue
+        self.ledger = store.ledger
         self.partition = store.partition
 
     async def close(self) -> None:

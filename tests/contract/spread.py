@@ -1,16 +1,28 @@
-"""Queues of four partitions as the contract opens them, and what they do not promise."""
+"""Queues of four partitions as the contract opens them, and what they do not promise.
 
+The number of partitions is fixed, or the queue sizes itself from four partitions on. Then all that
+a sentence asks is asked by one client, which has a session as producer and one as consumer, at two
+different partitions. FIFO queues cannot size themselves: they have a fixed number there, too.
+"""
+
+import random
 from collections.abc import Mapping
 from typing import Final
 
 from dovemq.core.observing import Observer
 from dovemq.core.partitions import Layout, resized
-from dovemq.core.ports import Clock
+from dovemq.core.ports import Clock, Partition, Store
+from dovemq.core.queue import Queue
+from dovemq.core.sessions import SESSION, ClientSession
 from dovemq.fabric.store import FabricStore
-from dovemq.stores.sqlite import SqliteStore
+from dovemq.testing.clock import ManualClock
 from tests.contract.unowned import is_unowned, settings_of_unowned
+from tests.contract.world import StoreOpener
 
 PARTITIONS: Final = 4
+AUTO: Final = "auto"
+SPREAD: Final = "spread"
+SERVERS: Final = ("cassandra", "redis", "postgresql")
 
 _ORDER: Final = "messages of several partitions have no order among each other"
 _GROUPS: Final = "FIFO groups of several partitions have no order among each other"
@@ -40,22 +52,75 @@ _NOT_PROMISED: Final[Mapping[str, tuple[str, ...]]] = {
         "test_noisy_groups_take_turns_by_their_leases",
     ),
 }
-NOT_PROMISED: Final[Mapping[str, str]] = {
-    sentence: reason for reason, sentences in _NOT_PROMISED.items() for sentence in sentences
+_NOT_PROMISED_ON_SERVERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "each partition of a shared store numbers its messages for itself": (
+        "test_adopted_message_gets_a_sequence_of_its_own",
+        "test_sequences_of_a_queue_rise_whatever_other_queues_get",
+        "test_sequences_rise_with_every_message",
+        "test_sends_at_the_same_time_get_different_sequences",
+    ),
 }
-"""Sentences that a queue of several partitions does not promise, with the reason."""
+_NOT_PROMISED_TO_SESSIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "a receive is answered with the messages of its session's partition, if there are any": (
+        "test_other_groups_have_rates_of_their_own",
+    ),
+}
 
 
-class SpreadOnDisk(FabricStore):
+def is_promised(sentence: str, store: str) -> bool:
+    """Whether the sentence holds for the queues of this store, which may be spread ones."""
+    reasons = [_NOT_PROMISED] if is_spread(store) else []
+    if is_spread(store) and store.endswith(SERVERS):
+        reasons.append(_NOT_PROMISED_ON_SERVERS)
+    if store.startswith(AUTO):
+        reasons.append(_NOT_PROMISED_TO_SESSIONS)
+    return not any(sentence in sentences for each in reasons for sentences in each.values())
+
+
+class SpreadStore(FabricStore):
     """A spread store that can be left as a killed process would leave it."""
 
-    def __init__(self, store: SqliteStore, clock: Clock, observer: Observer) -> None:
+    def __init__(self, store: Store, clock: Clock, observer: Observer) -> None:
         super().__init__(store, clock, observer)
-        self.abandon = store.abandon
+        self._inner = store
+
+    def abandon(self) -> None:
+        self._inner.abandon()  # type: ignore[attr-defined]
+
+
+class AutoStore(SpreadStore):
+    """Everything is asked by one client of this front end."""
+
+    def __init__(self, store: Store, clock: Clock, observer: Observer) -> None:
+        super().__init__(store, clock, observer)
+        self._client = ClientSession()
+
+    def partition(self, queue: Queue, number: int) -> Partition:
+        SESSION.set(self._client)
+        return super().partition(queue, number)
+
+    def abandon(self) -> None:
+        self._client.end()
+        super().abandon()
+
+    async def close(self) -> None:
+        self._client.end()
+        await super().close()
+
+
+class SpreadOpener:
+    """Opens spread stores over those of another opener."""
+
+    def __init__(self, inner: StoreOpener, kind: type[SpreadStore]) -> None:
+        self._inner = inner
+        self._kind = kind
+
+    async def __call__(self, clock: ManualClock, rng: random.Random, observer: Observer) -> Store:
+        return self._kind(await self._inner(clock, rng, observer), clock, observer)
 
 
 def is_spread(store: str) -> bool:
-    return store.startswith("spread")
+    return store.startswith((SPREAD, AUTO))
 
 
 def settings_of(store: str) -> Mapping[str, object]:
@@ -67,9 +132,10 @@ def settings_of(store: str) -> Mapping[str, object]:
         return settings_of_unowned(store)
     if not is_spread(store):
         return {}
-    return {
+    spread = {
         "partitions": PARTITIONS,
         "layout": resized(Layout(), PARTITIONS),
         "dequeue_fanout": PARTITIONS,
         "deduplication_scope": "messageGroup",
     }
+    return {**spread, "auto": True} if store.startswith(AUTO) else spread

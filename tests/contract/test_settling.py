@@ -1,5 +1,7 @@
 """Settling: a settled message is gone for good."""
 
+import pytest
+
 from dovemq.core.commands import Receipt, Settlement
 from tests.contract.world import World
 
@@ -126,3 +128,28 @@ async def test_settling_after_a_shortened_lease_still_works(world: World) -> Non
     await line.extend(lease, 0)
     assert await line.settle(lease) == [Settlement.SETTLED]
     assert await line.bodies() == []
+
+
+@pytest.mark.parametrize("fifo", [False, True])
+async def test_operator_deletes_messages_in_any_state_without_their_receipts(
+    world: World, fifo: bool
+) -> None:
+    line = await (world.fifo() if fifo else world.queue())
+    await line.send("leased")
+    lease = await line.take_one()
+    await line.send("visible")
+    await line.send("delayed", delay_ms=60_000)
+    peeked = await line.peek()
+    assert await line.force_out(*peeked) == [Settlement.SETTLED] * 3
+    assert await line.counts() == (0, 0, 0)
+    assert await line.settle(lease) == [Settlement.GONE]
+    assert await line.force_out(*peeked) == [Settlement.GONE] * 3
+
+
+async def test_forced_deletion_of_the_first_of_a_group_frees_the_next(world: World) -> None:
+    line = await world.fifo()
+    await line.send("a", "b", group="g")
+    await line.take_one(lease_ms=1_000)
+    first, _ = await line.peek()
+    await line.force_out(first)
+    assert await line.bodies() == ["b"]

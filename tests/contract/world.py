@@ -140,6 +140,15 @@ class Line:
     async def settle(self, *leases: Lease) -> list[Settlement]:
         return await self.partition.settle([lease.receipt for lease in leases], self.now_ms)
 
+    async def force_out(self, *peeked: Peeked) -> list[Settlement]:
+        """Delete messages that were only looked at, as an operator does."""
+        now_ms = self.now_ms
+        receipts = [
+            Receipt(self.queue.number, each.partition, each.message.sequence, 0, now_ms)
+            for each in peeked
+        ]
+        return await self.partition.settle(receipts, now_ms, forced=True)
+
     async def extend(self, lease: Lease, lease_ms: int) -> Extension:
         (extension,) = await self.partition.extend([(lease.receipt, lease_ms)], self.now_ms)
         return extension
@@ -222,5 +231,8 @@ class World:
     async def _create(self, name: str, changes: Mapping[str, object]) -> Line:
         now_ms = self.clock.now_ms()
         settings = msgspec.structs.replace(QueueSettings(), **{**self._settings, **changes})
+        if settings.fifo:
+            # These cannot size themselves.
+            settings = msgspec.structs.replace(settings, auto=False)
         queue = Queue(0, QueueKey(ACCOUNT, name), settings, now_ms, now_ms)
         return Line(self, await self.store.catalogue.create(queue))

@@ -10,7 +10,7 @@ import msgspec
 from dovemq.core.commands import Draft, Lease
 from dovemq.core.partitions import ControlMemory, resized
 from dovemq.core.sessions import ClientSession
-from dovemq.fabric.sessions import ClientCount
+from dovemq.fabric.session_counts import ClientCount
 from tests.fabric.spread import LEASE_MS, SpreadWorld
 
 
@@ -45,7 +45,7 @@ class AutoWorld(SpreadWorld):
 
     def sessions(self) -> dict[int, tuple[int, int]]:
         """Producers and consumers by partition."""
-        counts = self.fabric.sessions.counts(self.queue.number)
+        counts = self.fabric.clients.counts(self.queue.number)
         return {number: _pair(counts[number]) for number in sorted(counts)}
 
 

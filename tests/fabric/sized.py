@@ -6,7 +6,7 @@ from typing import Any
 from dovemq.core.partitions import ControlMemory, Layout
 from dovemq.fabric.autonomic import ActionKind
 from dovemq.fabric.controlling import ControlRecord
-from dovemq.fabric.sessions import ClientCount
+from dovemq.fabric.session_counts import ClientCount, SessionCounts
 from dovemq.fabric.sizing import SizingPorts
 from tests.fabric.spread import SpreadWorld
 
@@ -14,10 +14,11 @@ STEP_MS = 1_000
 INHIBITION_MS = 30_000
 
 
-class FakeClients:
+class FakeClients(SessionCounts):
     """The clients of one front end by partition, of whatever queue."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.by_partition: dict[int, ClientCount] = {}
 
     def set(self, partition: int, producers: int, consumers: int) -> None:
@@ -68,8 +69,8 @@ class SizedWorld(SpreadWorld):
         self.recorder = FakeRecorder()
         self.other_reports: list[bytes] = []
         self.ports = SizingPorts(self.traffic, lambda: self.busy, lambda: self.other_reports)
-        super().__init__(sizing=self.ports, **{"partitions": 1, "auto": True, **changes})
-        self.fabric.sizing.reports.clients = self.clients
+        changes = {"partitions": 1, "auto": True, **changes}
+        super().__init__(sizing=self.ports, clients=self.clients, **changes)
         self.fabric.sizing.controller.recorder = self.recorder
 
     async def start(self) -> "SizedWorld":

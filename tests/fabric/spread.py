@@ -15,6 +15,7 @@ from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Partition, Store
 from dovemq.core.queue import Queue, QueueKey, QueueSettings, changed_settings, settings_with
 from dovemq.fabric.members import Locality, everywhere_local
+from dovemq.fabric.session_counts import SessionCounts
 from dovemq.fabric.sizing import SizingPorts
 from dovemq.fabric.store import FabricStore
 from dovemq.stores.memory import MemoryStore
@@ -34,6 +35,7 @@ class CountingStore:
         self.receipt_key = store.receipt_key
         self.coordinations = store.coordinations
         self.catalogue = store.catalogue
+        self.ledger = store.ledger
         self.close = store.close
         self.asked: list[tuple[str, int]] = []
         self.slow: dict[int, asyncio.Event] = {}
@@ -82,6 +84,7 @@ class SpreadWorld:
         clock: Clock | None = None,
         is_local: Locality = everywhere_local,
         sizing: SizingPorts | None = None,
+        clients: SessionCounts | None = None,
         **changes: Any,
     ) -> None:
         self.manual = ManualClock()
@@ -89,7 +92,9 @@ class SpreadWorld:
         self.memory = MemoryStore(random.Random(5), b"receipt key of a spread queue")
         self.counting = CountingStore(self.memory)
         self.observer = Tally()
-        self.fabric = FabricStore(self.counting, self.clock, self.observer, is_local, sizing)
+        self.fabric = FabricStore(
+            self.counting, self.clock, self.observer, is_local, sizing, clients
+        )
         self.queue: Queue
         self._ids = itertools.count(1)
         self._changes = {"partitions": 4, **changes}

@@ -247,9 +247,13 @@ async def test_another_driver_goes_on_where_one_has_died() -> None:
     world = await marked()
     world.clients.set(1, 0, 0)
     taken_over = SelfSizing(
-        world.counting, world.fabric.exchange, world.clock, lambda _: None, world.ports
+        world.counting,
+        world.fabric.exchange,
+        world.clock,
+        lambda _: None,
+        world.clients,
+        world.ports,
     )
-    taken_over.reports.clients = world.clients
     taken_over.controller.recorder = world.recorder
     taken_over.noticed(world.queue)
     for _ in range(2):

@@ -34,6 +34,10 @@ class DyingStore:
     def catalogue(self) -> Any:
         return Dying(self, self._store.catalogue)
 
+    @property
+    def ledger(self) -> Any:
+        return Dying(self, self._store.ledger)
+
     def partition(self, queue: Queue, number: int) -> Partition:
         dying: Any = Dying(self, self._store.partition(queue, number))
         return dying  # type: ignore[no-any-return]
@@ -116,3 +120,16 @@ async def test_death_before_the_settle_leaves_two_copies() -> None:
     with pytest.raises(StoreUnreachable):
         await dying.exchange.move(world.queue, 1, (0,), 100)
     assert set((await ids(world)).values()) == {2}
+
+
+async def test_death_during_a_move_counts_as_one_receive() -> None:
+    world = await SpreadWorld(partitions=2).start()
+    await world.send_to(1, "a")
+    # The second call is the adoption at the target.
+    dying = FabricStore(DyingStore(world.memory, 2, done=False), world.clock)
+    with pytest.raises(StoreUnreachable):
+        await dying.exchange.move(world.queue, 1, (0,), 100)
+    assert not await world.take()
+    world.manual.advance(EXCHANGE_LEASE_MS)
+    (lease,) = await world.take()
+    assert lease.receive_count == 2

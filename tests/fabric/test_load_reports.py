@@ -41,9 +41,9 @@ class BrokenStore:
 def reports_at(world: SizedWorld, is_local: Locality, store: Any = None) -> LoadReports:
     """The reports of a front end that serves some of the partitions."""
     store = store or world.counting
-    reports = LoadReports(store, world.clock, is_local, world.traffic, lambda: world.busy)
-    reports.clients = world.clients
-    return reports
+    return LoadReports(
+        store, world.clock, world.clients, is_local, world.traffic, lambda: world.busy
+    )
 
 
 async def reported(world: SizedWorld) -> list[PartitionReport]:

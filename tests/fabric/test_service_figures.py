@@ -4,7 +4,7 @@ import pytest
 
 from bench import idle_partitions, scaling
 from dovemq.experiments import joram_service_provisioning as provisioning
-from dovemq.experiments import joram_service_queue, rds_service
+from dovemq.experiments import joram_service_queue, rds_points, rds_service
 from dovemq.experiments.figure import Verdict
 from dovemq.experiments.joram_clients import (
     CountSample,
@@ -16,7 +16,7 @@ from dovemq.experiments.joram_clients import (
 from dovemq.experiments.joram_service import ArrangedRuns, course_columns, course_panels
 from dovemq.experiments.rds_clients import RdsLoad, RdsRun
 from dovemq.experiments.rds_costs import CostSample, fitted
-from dovemq.experiments.rds_service import RdsMeasured, ServicePoint
+from dovemq.experiments.rds_points import RdsMeasured, ServicePoint
 from dovemq.fabric.dequeue import DequeueCounts
 from dovemq.fabric.dequeue.costs import DequeueUnitCosts
 
@@ -32,13 +32,13 @@ def measured(gain: float, *, quick: bool = True) -> RdsMeasured:
     """The conventional method falls to a half; rds delivers `gain` times as much at λ = 200."""
 
     def rate(point: ServicePoint) -> float:
-        conventional = 1_000.0 if point.rate < rds_service.HIGHEST else 500.0
-        if point.method == rds_service.CONVENTIONAL:
+        conventional = 1_000.0 if point.rate < rds_points.HIGHEST else 500.0
+        if point.method == rds_points.CONVENTIONAL:
             return conventional
-        long = point.method == rds_service.method_of(2.0)
+        long = point.method == rds_points.method_of(2.0)
         return (gain * 500.0) * (0.5 if long else 1.0)
 
-    points = rds_service.plan(quick=quick)
+    points = rds_points.plan(quick=quick)
     runs = {point: [run_of(rate(point)), run_of(rate(point))] for point in points}
     return RdsMeasured(runs, COSTS, "limited")
 
@@ -48,33 +48,33 @@ def verdict(verdicts: tuple[Verdict, ...], text: str) -> list[bool | None]:
 
 
 def test_plan_has_all_rates_and_sleeps_of_the_paper() -> None:
-    points = rds_service.plan(quick=False)
-    blocked = [point for point in points if point.loop == rds_service.BLOCKED]
+    points = rds_points.plan(quick=False)
+    blocked = [point for point in points if point.loop == rds_points.BLOCKED]
     assert {point.rate for point in blocked} == {10, 20, 50, 100, 150, 200}
-    assert len({point.method for point in blocked}) == 1 + len(rds_service.SLEEPS_S)
+    assert len({point.method for point in blocked}) == 1 + len(rds_points.SLEEPS_S)
     assert len(points) == len(set(points))
 
 
 def test_methods_are_settings_of_the_queue() -> None:
-    point = ServicePoint(rds_service.OPEN, rds_service.method_of(0.05), 10.0)
+    point = ServicePoint(rds_points.OPEN, rds_points.method_of(0.05), 10.0)
     assert point.options == {
         "dequeue_strategy": "rds",
         "rds_sleep_ms": 50,
         "rds_wake": "timer",
     }
-    conventional = ServicePoint(rds_service.OPEN, rds_service.CONVENTIONAL, 10.0)
+    conventional = ServicePoint(rds_points.OPEN, rds_points.CONVENTIONAL, 10.0)
     assert conventional.options == {"dequeue_strategy": "conventional"}
 
 
 def test_loops_are_loads_of_the_clients() -> None:
-    usual, method = RdsLoad(1.0, 1), rds_service.CONVENTIONAL
+    usual, method = RdsLoad(1.0, 1), rds_points.CONVENTIONAL
     loads = {
         loop: ServicePoint(loop, method, 50.0).load(usual)
-        for loop in (rds_service.BLOCKED, rds_service.OPEN, rds_service.WAITING)
+        for loop in (rds_points.BLOCKED, rds_points.OPEN, rds_points.WAITING)
     }
     assert [(each.connections, each.parked_blocks) for each in loads.values()] == [
-        (rds_service.CONNECTIONS, True),
-        (rds_service.CONNECTIONS, False),
+        (rds_points.CONNECTIONS, True),
+        (rds_points.CONNECTIONS, False),
         (1, False),
     ]
     assert {each.rate for each in loads.values()} == {50.0}

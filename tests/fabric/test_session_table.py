@@ -6,12 +6,8 @@ from dovemq.core.partitions import ControlMemory, Layout
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
 from dovemq.core.sessions import ClientSession
 from dovemq.fabric.autonomic import ClientRole, PartitionLoad, QueueLoad
-from dovemq.fabric.sessions import (
-    MIGRATION_MS,
-    ClientCount,
-    SessionPlace,
-    SessionTable,
-)
+from dovemq.fabric.session_counts import ClientCount, SessionCounts
+from dovemq.fabric.sessions import MIGRATION_MS, LoadSource, SessionPlace, SessionTable
 from dovemq.testing.clock import ManualClock
 
 PRODUCER, CONSUMER = ClientRole.PRODUCER, ClientRole.CONSUMER
@@ -37,9 +33,10 @@ def queue_of(
 class Desk:
     """A table with a clock, and sessions that ask it."""
 
-    def __init__(self, sessions_max: int = 1_000) -> None:
+    def __init__(self, sessions_max: int = 1_000, loads: LoadSource | None = None) -> None:
         self.clock = ManualClock()
-        self.table = SessionTable(self.clock, sessions_max=sessions_max)
+        self.clients = SessionCounts()
+        self.table = SessionTable(self.clock, self.clients, loads, sessions_max)
 
     def ask(
         self, session: ClientSession, queue: Queue, role: ClientRole = PRODUCER
@@ -58,7 +55,7 @@ class Desk:
     def counts(self, number: int = 1) -> dict[int, tuple[int, int]]:
         return {
             partition: (count.producers, count.consumers)
-            for partition, count in sorted(self.table.counts(number).items())
+            for partition, count in sorted(self.clients.counts(number).items())
         }
 
 
@@ -138,16 +135,14 @@ def test_session_of_a_partition_that_left_is_elected_again(draining: tuple[int, 
 
 
 def test_election_follows_the_load_of_all_front_ends() -> None:
-    desk = Desk()
     elsewhere = (PartitionLoad(0, 0, 5, 12.0), PartitionLoad(1, 0, 3, 12.0))
-    desk.table.loads = lambda queue: QueueLoad(0, elsewhere)
+    desk = Desk(loads=lambda queue: QueueLoad(0, elsewhere))
     (client,) = desk.join(queue_of(0, 1), CONSUMER, 1)
     assert desk.ask(client, queue_of(0, 1), CONSUMER).partition == 1
 
 
 def test_partition_that_no_report_names_yet_can_be_elected() -> None:
-    desk = Desk()
-    desk.table.loads = lambda queue: QueueLoad(0, (PartitionLoad(0, 3, 0, 12),))
+    desk = Desk(loads=lambda queue: QueueLoad(0, (PartitionLoad(0, 3, 0, 12),)))
     desk.join(queue_of(0, 1), PRODUCER, 2)
     assert desk.counts() == {1: (2, 0)}
 
@@ -230,4 +225,4 @@ def test_session_does_not_migrate_within_a_request_or_beside_another() -> None:
 def test_counts_are_values() -> None:
     desk = Desk()
     desk.join(queue_of(0), CONSUMER, 1)
-    assert desk.table.counts(1) == {0: ClientCount(0, 1)}
+    assert desk.clients.counts(1) == {0: ClientCount(0, 1)}

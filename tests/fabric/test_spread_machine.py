@@ -161,7 +161,7 @@ class SpreadMachine(RuleBasedStateMachine):
 
     @invariant()
     def sessions_are_those_of_open_clients(self) -> None:
-        counts = self.world.fabric.sessions.counts(self.world.queue.number)
+        counts = self.world.fabric.clients.counts(self.world.queue.number)
         layout = self.world.queue.settings.layout
         assert all(number <= layout.highest for number in counts)
         for role in ("producers", "consumers"):

@@ -14,7 +14,7 @@ from dovemq.cluster.link.listener import LinkListener
 from dovemq.cluster.link.remote import RemotePartition
 from dovemq.cluster.link.tls import LinkCertificate, dialling_context
 from dovemq.cluster.ports import Link
-from dovemq.core.ports import Catalogue, Clock, Partition, Store
+from dovemq.core.ports import Catalogue, Clock, Ledger, Partition, Store
 from dovemq.core.queue import Queue
 from dovemq.stores.owned.group import PartitionKey
 
@@ -49,7 +49,7 @@ class StorePartitions:
 
 
 class LinkedStore:
-    """A store whose partitions are asked over a link. Its catalogue is asked directly."""
+    """A store whose partitions are asked over a link, and its catalogue and ledger directly."""
 
     def __init__(
         self,
@@ -78,6 +78,10 @@ class LinkedStore:
     @property
     def catalogue(self) -> Catalogue:
         return self.owner.catalogue
+
+    @property
+    def ledger(self) -> Ledger:
+        return self.owner.ledger
 
     def partition(self, queue: Queue, number: int) -> RemotePartition:
         self.local.know(queue)

@@ -4,13 +4,15 @@ A chain is given by its moves: state → [(next state, rate)]. Long runs of sing
 Lindley's recursion.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import linalg
+
+from dovemq.models.analytic.open import OpenMeasures, OpenNetwork, OpenStation, solve_open
 
 Moves = Callable[[Any], Iterable[tuple[Any, float]]]
 Floats = NDArray[np.float64]
@@ -39,6 +41,21 @@ def stationary(first: Hashable, moves: Moves) -> dict[Any, float]:
     right[-1] = 1.0
     found = linalg.spsolve(flows.tocsc(), right)
     return {state: float(found[place]) for state, place in places.items()}
+
+
+def open_measures(
+    outside: Sequence[float],
+    routes: Sequence[Sequence[float]] | Floats,
+    speeds: Sequence[float],
+    servers: Sequence[int],
+) -> OpenMeasures:
+    """The answer about an open network that is given by arrays."""
+    names = [str(place) for place in range(len(outside))]
+    stations = []
+    for name, speed, count, rate, row in zip(names, speeds, servers, outside, routes, strict=True):
+        after = dict(zip(names, map(float, row), strict=True))
+        stations.append(OpenStation(name, speed, count, (), rate, after))
+    return solve_open(OpenNetwork(tuple(stations)))
 
 
 def birth_death(up: Callable[[int], float], down: Callable[[int], float], most: int) -> Floats:

@@ -42,7 +42,7 @@ def test_the_cheapest_that_keeps_the_target_is_marked_at_each_load(ask: Ask) -> 
 
 
 def test_json_lists_every_configuration(ask: Ask) -> None:
-    more = ("--target", 0.3, "--level", 0.9, "--partition-cost", 5, "--json")
+    more = ("--target", 0.3, "--percentile", 90, "--partition-cost", 5, "--json")
     found = json.loads(ask(*QUEUE, *GRID, *more))
     assert len(found["configurations"]) == 15
     first = found["configurations"][0]
@@ -82,13 +82,12 @@ def test_questions_without_sense_are_wrong_use(ask: Ask) -> None:
     assert "--service-rate is needed" in ask("--arrival-rate", 1, *GRID, "--target", 1, code=2)
     few = ("--partitions", "5", "--consumers", "2")
     assert "needs a consumer" in ask(*QUEUE, *few, "--target", 1, code=2)
-    assert "level" in ask(*QUEUE, *GRID, "--target", 1, "--level", 2, code=2)
     for wrong in ("0:3", "1.5", "a"):
         with pytest.raises(SystemExit):
             main(["pipeline", "capacity", "--partitions", wrong])
 
 
 def test_quantiles_of_measured_scvs_are_approximate_and_say_so(ask: Ask) -> None:
-    scv = ("--arrival-scv", 1.1, "--service-scv", 2, "--level", 0.9, "--target", 1)
+    scv = ("--arrival-scv", 1.1, "--service-scv", 2, "--percentile", 90, "--target", 1)
     assert "approximate, since an scv is not 1" in ask(*QUEUE, *GRID, *scv)
     assert not json.loads(ask(*QUEUE, *GRID, *scv, "--json"))["exact"]

@@ -174,12 +174,14 @@ def test_station_is_answered_by_the_form_that_fits(
 
 
 def test_station_reports_quantiles_tails_and_headroom(ask: Ask) -> None:
-    args = ("--arrival-rate", 30, "--servers", 4, "--quantile", 0.95, "--tail", 0.1)
-    found = json.loads(ask(*QUEUE, *args, "--target", 0.2, "--sensitivity", "--json"))
+    args = ("--arrival-rate", 30, "--servers", 4, "--percentile", 95, "--tail", 0.1)
+    found = json.loads(ask(*QUEUE, *args, "--target", 0.4, "--sensitivity", "--json"))
     station = mmc(30, 10, 4)
-    assert found["quantile 0.95"]["wait"] == pytest.approx(float(station.wait_quantile(0.95)))
+    assert found["percentiles"]["how"] == "exact"
+    (row,) = found["percentiles"]["quantiles"]
+    assert row["wait"] == pytest.approx(float(station.wait_quantile(0.95)))
     assert found["wait_tail"]["P(wait > 0.1)"] == pytest.approx(float(station.wait_tail(0.1)))
-    assert found["headroom"]["servers_needed"] == 4
+    assert found["headroom"]["servers_needed"] == 5
     tail = json.loads(ask(*QUEUE, "--arrival-rate", 5, "--service-scv", 0, "--tail", 0.1, "--json"))
     assert 0 < tail["wait_tail"]["P(wait > 0.1)"] < 0.5
 
@@ -192,8 +194,8 @@ def test_station_reports_quantiles_tails_and_headroom(ask: Ask) -> None:
         (("--arrival-rate", "1,2", "--capacity", "3"), "unlimited places"),
         (("--arrival-rate", "1", "--service-scv", "2", "--target", "1"), "not M/G/1"),
         (
-            ("--arrival-rate", "1,2", "--service-scv", "2", "--quantile", "0.9"),
-            "not known for priority",
+            ("--arrival-rate", "1", "--percentile", "90,95", "--target", "1"),
+            "--target bounds one percentile",
         ),
         (("--arrival-rate", "1,2", "--tail", "1"), "not known for priority"),
         (("--arrival-rate", "1,2", "--servers", "2", "--service-rate", "1,2"), "one service rate"),

@@ -118,7 +118,6 @@ def test_mean_target_counts_branches_once(ask: Ask, fork: Path) -> None:
     [
         ((), "--target is needed"),
         (("--target", 2), "--arrival-rate is needed"),
-        ((*QUEUE, "--target", 2, "--percentile", 100), "between 0 and 100"),
         ((*QUEUE, "--budget", 2), "--budget is for a planning file"),
         ((*QUEUE, "--target", 2, "--topic", "a"), "--topic is for a file of --from"),
     ],

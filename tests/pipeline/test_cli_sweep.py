@@ -87,7 +87,7 @@ def test_invalid_sweep_file_is_wrong_use(ask: Ask, tmp_path: Path) -> None:
 def test_capacity_by_simulation_agrees_with_the_closed_form(ask: Ask, tmp_path: Path) -> None:
     asked: list[Any] = ["capacity", "--arrival-rate", 30, "--service-rate", 10]
     asked += ["--partition-rate", 40, "--partitions", "1,2", "--consumers", "4:8:2"]
-    asked += ["--load", "0.5,1", "--target", 0.4, "--level", 0.95, "--json"]
+    asked += ["--load", "0.5,1", "--target", 0.4, "--percentile", 95, "--json"]
     exact = json.loads(ask(*asked))
     more = ["--method", "kernel", "--half-width", 0.05, "--replications-max", 40]
     found = json.loads(ask(*asked, *more, "--out", tmp_path / "out"))

@@ -20,13 +20,14 @@ from dovemq.server.admin_context import AdminContext
 from dovemq.server.answers import StreamedResponse
 from dovemq.server.audit import AuditLog, MemoryAudit
 from dovemq.server.sessions import LoginLimits, Sessions
+from dovemq.server.snapshots import Snapshots
 from dovemq.service import Service, build_service
 from dovemq.service.failure_limits import FailureLimit
 from dovemq.sqs.signature import Signer
 from dovemq.stores.memory import MemoryStore
 from dovemq.stores.owned.statistics import Statistics
 from dovemq.stores.sqlite.damage.report import DamageReport
-from dovemq.telemetry.meter import Meter
+from dovemq.telemetry.meter import Meter, QueueTally
 from dovemq.testing.clock import ManualClock
 
 ACCOUNT = "000000000000"
@@ -94,10 +95,12 @@ class World:
         self.logins = LoginLimits(FailureLimit(3, 1_000, "logins"), logins_max)
         self.sessions = Sessions()
         self.leaving = False
-        context = AdminContext(
+        context = self.context = AdminContext(
             self.service,
             lambda: {"connections": 7, "requests": 9},
             self.care if durable else None,
+            new_id=lambda: f"id-{next(ids)}",
+            snapshots=Snapshots(self.service, self._tally),
             leaving=lambda: self.leaving,
             audit=audit or self.audit,
             sessions=self.sessions,
@@ -109,6 +112,9 @@ class World:
         keyring = self.accounts if signed or root else None
         self._key = KEY if root else None
         self.api = AdminApi(context, keyring, REGION, lambda: f"request-{next(ids)}")
+
+    def _tally(self, queue: Queue) -> QueueTally:
+        return self.meter.queues.get(queue.number) or QueueTally(queue.key)
 
     async def queue(self, name: str, **changes: Any) -> Queue:
         key = QueueKey(ACCOUNT, name)

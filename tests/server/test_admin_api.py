@@ -8,7 +8,7 @@ import pytest
 from dovemq.core.message import Attribute
 from dovemq.core.queue import QueueKey, Redrive
 from dovemq.server.admin import SERVICE
-from dovemq.server.admin_queues import PEEK_BYTES_MAX
+from dovemq.server.admin_messages import PEEK_BYTES_MAX
 from dovemq.server.admin_routes import ROUTES
 from dovemq.sqs.signature import Signer
 from dovemq.stores.owned.statistics import StoreState

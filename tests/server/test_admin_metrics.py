@@ -38,7 +38,9 @@ class MeteredWorld(World):
                 lambda: [MetricSample("dovemq_connections", 7)],
             ],
         )
-        context = AdminContext(self.service, dict, metrics=self.metrics, logins=self.logins)
+        context = AdminContext(
+            self.service, dict, new_id=lambda: "id", metrics=self.metrics, logins=self.logins
+        )
         self.api = AdminApi(context, Keys(), "us-east-1", lambda: "id", metrics_open=metrics_open)
 
     async def scrape(self, **headers: str) -> HttpResponse:

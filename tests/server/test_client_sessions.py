@@ -64,7 +64,7 @@ class Place:
         return self._clients[-1]
 
     def sessions(self) -> dict[int, tuple[int, int]]:
-        counts = self.fabric.sessions.counts(self.queue.number)
+        counts = self.fabric.clients.counts(self.queue.number)
         return {each: (counts[each].producers, counts[each].consumers) for each in sorted(counts)}
 
     async def until(self, wanted: dict[int, tuple[int, int]]) -> None:

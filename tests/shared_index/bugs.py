@@ -8,7 +8,7 @@ import pytest
 from dovemq.core.drawing import IndexTuple
 from dovemq.stores.shared_index import moving, partition
 from dovemq.stores.shared_index.moving import PlainMoves, SerialMoves, TupleMove
-from dovemq.stores.shared_index.ports import BodyRow
+from dovemq.stores.shared_index.ports import BodyRow, Span
 from dovemq.testing import memory_tables
 from dovemq.testing.memory_tables import MemoryIndexTables
 

@@ -20,6 +20,7 @@ MAY_CATCH_ALL: Mapping[str, str] = {
     "src/dovemq/stores/sqlite/writer.py": "the loop of the writer thread",
     "src/dovemq/telemetry/meter.py": "a trace that fails must not fail the store",
     "src/dovemq/telemetry/writing.py": "the loop of the trace's thread",
+    "src/dovemq/workflows/worker.py": "whatever a user's function raises is a failed attempt",
 }
 
 

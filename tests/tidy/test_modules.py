@@ -36,6 +36,10 @@ EXTRAS: Mapping[str, frozenset[str]] = {
     "src/dovemq/telemetry/files.py": frozenset(("pyarrow",)),
     "src/dovemq/telemetry/remote.py": frozenset(("pyarrow",)),
     "src/dovemq/testing/local_s3.py": frozenset(("pyarrow",)),
+    "src/dovemq/workflows/sizing/allocators/keda.py": frozenset(("grpc",)),
+    "src/dovemq/workflows/sizing/allocators/keda_messages.py": frozenset(("google",)),
+    "src/dovemq/workflows/sizing/allocators/kubernetes.py": frozenset(("kubernetes", "urllib3")),
+    "src/dovemq/workflows/sizing/planning.py": frozenset(("numpy",)),
 }
 """Packages of the extras, by the place of the modules that may import them."""
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dovemq.cli import main
+from dovemq.system.process_ids import ProcessId, process_id
 from dovemq.testing.cluster_record import ClusterRecord, read_record, write_record
-from dovemq.testing.process_ids import ProcessId, process_id
 
 URL = "redis://127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003"
 

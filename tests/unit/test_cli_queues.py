@@ -46,6 +46,7 @@ def test_present_number_of_a_queue_that_sizes_itself_is_shown(dovemq: Command) -
         line.split(maxsplit=1) == ["Partitions", "auto (1 at present)"]
         for line in shown.splitlines()
     )
+    assert "active 0, marked none, draining none" in shown
     assert json.loads(dovemq("queue", "show", name, "--json"))["Attributes"]["Partitions"] == "auto"
 
 

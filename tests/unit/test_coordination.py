@@ -1,4 +1,4 @@
-"""What a queue without an owner refuses, and receipts with the end of their lease."""
+"""A queue without an owner refuses what needs one; receipts have the end of their lease."""
 
 import pytest
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dovemq.testing.process_ids import ProcessId, end_all, process_id
+from dovemq.system.process_ids import ProcessId, end_all, process_id
 
 NO_PROCESS = 2**22 + 1
 """Beyond the greatest number that Linux gives to a process."""

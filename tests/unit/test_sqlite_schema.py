@@ -117,6 +117,7 @@ def _as_first_version(database: Path) -> None:
         connection.execute(f"DROP TABLE {table}_twin")
     for column in ("units", "message_id", "crc32"):
         connection.execute(f"ALTER TABLE entry DROP COLUMN {column}")
-    connection.execute("DROP TABLE account")
+    for table in ("account", "ledger"):
+        connection.execute(f"DROP TABLE {table}")
     connection.pragma("user_version", 1)
     connection.close()

@@ -164,7 +164,7 @@ def _fabric(
     traffic: PartitionTraffic,
 ) -> FabricStore:
     sizing, hints = _sizing(shared, traffic), shared.hints if shared else None
-    return FabricStore(store, clock, observer, sizing.is_local, sizing, hints)
+    return FabricStore(store, clock, observer, sizing.is_local, sizing, hints=hints)
 
 
 def _sizing(shared: "SharedStore | None", traffic: PartitionTraffic) -> SizingPorts:

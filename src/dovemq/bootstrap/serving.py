@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from dovemq.bootstrap.opening import Opened, open_service
 from dovemq.configuration import is_loopback, reachable_host, read_toml
+from dovemq.console import Console
 from dovemq.core.access import Keyring
 from dovemq.fabric.autonomic import ActionKind
 from dovemq.server.admin import AdminApi
@@ -30,6 +31,7 @@ from dovemq.server.metrics import Metrics, request_samples, store_samples
 from dovemq.server.proxies import Proxies
 from dovemq.server.run import Server, allow_connections, reload_on_hangup, until_stopped
 from dovemq.server.sessions import LoginLimits
+from dovemq.server.snapshots import Snapshots
 from dovemq.server.traffic import Handle
 from dovemq.service import Service
 from dovemq.service.audit import OK, AuditEntry, bounded
@@ -313,7 +315,8 @@ def _build_server(
         lambda: _gauges(server),
         lambda: server.leaving,
     )
-    handles: list[Handle] = [endpoint.handle, admin.handle]
+    admin_handle = Console().around(admin.handle) if settings.console else admin.handle
+    handles: list[Handle] = [endpoint.handle, admin_handle]
     if settings.insecure_no_auth:
         handles = [local_only(handle) for handle in handles]
     server = Server(
@@ -346,17 +349,20 @@ def _build_admin(
     service = opened.service
     measurements = Measurements()
     logins = FailureLimit(settings.failures_max, settings.failure_seconds * 1_000, "logins")
+    metrics = Metrics(service, meter, settings.metrics_queues_max, [samples], measurements)
     context = AdminContext(
         service,
         gauges,
         opened.care,
+        new_id=opened.new_id,
+        snapshots=Snapshots(service, metrics.tally, alone=opened.cluster is None),
         cluster=opened.cluster,
         leaving=leaving,
         region=settings.region,
         audit=audit,
         logins=LoginLimits(logins, settings.address_logins_max),
         explain=opened.fabric.explain,
-        metrics=Metrics(service, meter, settings.metrics_queues_max, [samples], measurements),
+        metrics=metrics,
         measurements=measurements,
     )
     return AdminApi(

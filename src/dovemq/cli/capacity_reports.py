@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dovemq.cli.modelling import shown
 from dovemq.cli.output import fields, print_table
+from dovemq.cli.percentiles import per_cent
 
 if TYPE_CHECKING:
     from dovemq.experiments.heat_maps import HeatMap
@@ -26,7 +27,7 @@ def as_dict(
         "exact": method == "analytic" and queue.exact,
         "queue": fields(queue, *names),
         "target_s": target.latency,
-        "level": target.level,
+        "percentile": per_cent(target.level),
         "cheapest": [
             {"load": load} | (_row(each) if each else {"met": False}) for load, each in best.items()
         ],
@@ -50,14 +51,17 @@ def _row(each: "Judged") -> dict[str, Any]:
 def print_report(report: Mapping[str, Any]) -> None:
     for best in report["cheapest"]:
         own = [row for row in report["configurations"] if row["load"] == best["load"]]
-        level = report["level"]
-        figure = "mean" if level is None else f"{100 * level:g} % quantile"
+        figure = _figure(report["percentile"])
         print(f"load {best['load']:g}: {figure} of the latency in s, partitions × consumers")
         _print_map(own, best)
         print(_best_text(best), end="\n\n")
     if report["method"] == "analytic" and not report["exact"]:
         print("approximate, since an scv is not 1; --method kernel simulates")
     print(f"( ) misses the target of {report['target_s']:g} s, ? may miss it, * costs least")
+
+
+def _figure(percentile: float | None) -> str:
+    return "mean" if percentile is None else f"{percentile:g} % quantile"
 
 
 def _print_map(rows: Sequence[Mapping[str, Any]], best: Mapping[str, Any]) -> None:
@@ -102,7 +106,7 @@ def draw(
 ) -> None:
     from dovemq.experiments.heat_maps import draw_maps
 
-    figure = "mean" if target.level is None else f"{100 * target.level:g} % quantile"
+    figure = _figure(per_cent(target.level))
     labels = ("consumers", "partitions", f"{figure} of the latency, s")
     title = f"dovemq pipeline capacity: dots meet {target.latency:g} s, the star costs least"
     queues = [each.candidate.queue for each in found]

@@ -13,7 +13,7 @@ from dovemq.cli.cluster import asked_text
 from dovemq.cli.command import FAILED, OK, Commands, add_server_command
 from dovemq.cli.output import Columns, print_records, print_result, print_table
 from dovemq.cli.target import Target, find_target, resolved_settings
-from dovemq.client.admin import Document
+from dovemq.client.admin_session import Document
 from dovemq.client.errors import ClientError, Refused
 from dovemq.configuration import FILE_FLAG, Resolved
 from dovemq.core.errors import DoveError

@@ -1,11 +1,13 @@
 """`dovemq model closed`: a closed network of stations, in which a fixed number circulates."""
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dovemq.cli.command import OK, Commands, add_command
+from dovemq.cli.command import OK, Commands, WrongUse, add_command
 from dovemq.cli.modelling import known, modelling, print_rows, read_toml
 from dovemq.cli.output import print_result, working
+from dovemq.cli.percentiles import add_percentiles, column
 from dovemq.cli.values import existing_file
 
 if TYPE_CHECKING:
@@ -25,34 +27,44 @@ def add(commands: Commands) -> None:
     parser.add_argument("file", type=existing_file, metavar="NETWORK.toml", help=text)
     text = "exact is mva, or convolution if a speed depends on the number present; schweitzer is"
     parser.choice("--method", METHODS, f"{text} approximate, for large networks", METHODS[0])
+    text = "quantiles of the time of a visit, known at fcfs stations of constant speed"
+    add_percentiles(parser, text)
 
 
 def _run(args: argparse.Namespace) -> int:
     with modelling():
         from dovemq.models.network_specs import read_closed
 
+        if args.percentile and args.method not in ("exact", "convolution"):
+            raise WrongUse("--percentile is for --method exact or convolution")
         network = read_closed(read_toml(args.file))
-        solve = _solver(args.method, any(each.load_dependent for each in network.stations))
-        report = _report(working(lambda: "solving", lambda: solve(network)))
+        varying = any(each.load_dependent for each in network.stations)
+        solve = _solver(args.method, bool(args.percentile) or varying)
+        found = working(lambda: "solving", lambda: solve(network))
+        report = _report(found, args.percentile or [])
     return print_result(args, report, lambda: _print(report), OK)
 
 
-def _solver(method: str, load_dependent: bool) -> Any:
+def _solver(method: str, by_convolution: bool) -> Any:
     from dovemq.models.analytic.convolution import convolution
     from dovemq.models.analytic.mva import mva
     from dovemq.models.analytic.schweitzer import schweitzer
 
-    exact = convolution if load_dependent else mva
+    exact = convolution if by_convolution else mva
     return {"exact": exact, "mva": mva, "convolution": convolution, "schweitzer": schweitzer}[
         method
     ]
 
 
-def _report(found: "ClosedMeasures") -> dict[str, Any]:
-    """`response_time` is the part of a cycle that is not spent at delay stations."""
+def _report(found: "ClosedMeasures", levels: Sequence[float]) -> dict[str, Any]:
+    """`response_time` is the part of a cycle that is not spent at delay stations.
+
+    Quantiles of visits whose times have no known distribution are null.
+    """
     from dovemq.models.analytic.circulation import METHODS as NAMED
 
     network, names = found.network, ("throughput", "cycle_time", "response_time")
+    quantiles = {column("visit", level): found.visit_quantile(level) for level in levels}
     stations = [
         {
             "station": station.name,
@@ -65,14 +77,15 @@ def _report(found: "ClosedMeasures") -> dict[str, Any]:
         {
             "station": station.name,
             "class": each.name,
-            "throughput": float(found.throughput[column] * station.visited[column]),
-            "number": float(found.number[place, column]),
-            "time_per_visit": known(float(found.time_per_visit[place, column])),
-            "time_per_cycle": float(found.residence[place, column]),
+            "throughput": float(found.throughput[kind] * station.visited[kind]),
+            "number": float(found.number[place, kind]),
+            "time_per_visit": known(float(found.time_per_visit[place, kind])),
+            "time_per_cycle": float(found.residence[place, kind]),
+            **{name: known(float(times[place, kind])) for name, times in quantiles.items()},
         }
         for place, station in enumerate(network.stations)
-        for column, each in enumerate(network.classes)
-        if network.demands[place, column] > 0.0
+        for kind, each in enumerate(network.classes)
+        if network.demands[place, kind] > 0.0
     ]
     return {
         "method": NAMED[found.method],
@@ -81,9 +94,9 @@ def _report(found: "ClosedMeasures") -> dict[str, Any]:
             {
                 "class": each.name,
                 "population": each.population,
-                **{name: float(getattr(found, name)[column]) for name in names},
+                **{name: float(getattr(found, name)[kind]) for name in names},
             }
-            for column, each in enumerate(network.classes)
+            for kind, each in enumerate(network.classes)
         ],
         "stations": stations,
         "visits": visits,

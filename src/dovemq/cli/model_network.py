@@ -2,6 +2,7 @@
 
 import argparse
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command
@@ -16,6 +17,7 @@ from dovemq.cli.modelling import (
     shown,
 )
 from dovemq.cli.output import print_result
+from dovemq.cli.percentiles import DEFAULT_LEVEL, add_percentiles, in_per_cent, level_of
 from dovemq.cli.simulating import (
     add_simulation,
     check_simulation,
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from dovemq.models.planning import PlanSpec
     from dovemq.models.simulation import NetworkResult
 
-_LEVEL: Final = 0.95
 _OFFERED: Final = (
     "while a topic is unstable, the figures of the others assume that it passes on all that arrives"
 )
@@ -48,7 +49,11 @@ def add(commands: Commands) -> None:
     parser.option("--factor", "FACTOR", "factor on every arrival rate", real, 1.0)
     parser.choice("--approximation", APPROXIMATIONS, "formula for GI/G/m topics", APPROXIMATIONS[0])
     parser.choice("--method", ("analytic", "kernel"), "closed form, or simulation", "analytic")
-    text = "time per job, for the factor by which load may grow until it is missed"
+    add_percentiles(parser, "quantiles of the response times of jobs", "95")
+    text = (
+        "time per job, for the factor by which load may grow until it is missed: the mean over all "
+        "jobs, or --percentile of every type"
+    )
     parser.option("--target", "SECONDS", text, real)
     parser.switch(
         "--sensitivity", "print the change of the work in progress by each rate and consumer"
@@ -73,7 +78,8 @@ def _run(args: argparse.Namespace) -> int:
             spec = read_spec(content)
             network = spec.problem.network
             found = network_measures(network, factor=args.factor, approximation=args.approximation)
-            report = report_of(network, found, spec.unit_seconds)
+            levels = args.percentile or [DEFAULT_LEVEL]
+            report = report_of(network, found, spec.unit_seconds, levels)
         report |= _extra(args, spec)
     code = OK if report["stable"] else FAILED
     return print_result(args, report, lambda: print_report(report), code)
@@ -96,7 +102,7 @@ def _simulated(
             "response_time_s": each.mean * unit,
             "low_s": each.low * unit,
             "high_s": each.high * unit,
-            "p95_s": found.quantile(_LEVEL, name).mean * unit,
+            **_simulated_quantiles(args, found, name, unit),
             "lost_share": found.lost_of[name].mean,
         }
         for name, each in found.sojourn_of.items()
@@ -111,6 +117,18 @@ def _simulated(
         "topics": [_simulated_topic(network, found, topic, unit) for topic in network.topics],
         "jobs": jobs,
     }
+
+
+def _simulated_quantiles(
+    args: argparse.Namespace, found: "NetworkResult", job: str, unit_seconds: float
+) -> dict[str, float]:
+    columns: dict[str, float] = {}
+    for level in args.percentile or [DEFAULT_LEVEL]:
+        estimate, name = found.quantile(level, job), f"p{in_per_cent(level)}"
+        columns |= {f"{name}_s": estimate.mean * unit_seconds}
+        columns |= {f"{name}_low_s": estimate.low * unit_seconds}
+        columns |= {f"{name}_high_s": estimate.high * unit_seconds}
+    return columns
 
 
 def _warnings(network: "JobNetwork", found: "NetworkResult") -> list[str]:
@@ -150,7 +168,10 @@ def _simulated_topic(
 
 
 def report_of(
-    network: "JobNetwork", found: "NetworkMeasures", unit_seconds: float
+    network: "JobNetwork",
+    found: "NetworkMeasures",
+    unit_seconds: float,
+    levels: Sequence[float] = (DEFAULT_LEVEL,),
 ) -> dict[str, Any]:
     """Times are in seconds; figures of what is unstable are infinite, and null in JSON."""
     from dovemq.models.analytic.percentiles import response_quantile
@@ -168,13 +189,16 @@ def report_of(
         }
         for place, topic in enumerate(network.topics)
     ]
-    quantiles = response_quantile(found.response, _LEVEL)
+    quantiles = {level: response_quantile(found.response, level) for level in levels}
     jobs = [
         {
             "job": job.name,
             "response_time_s": float(found.response_time[place]) * unit_seconds,
             "deviation_s": float(found.response_time_deviation[place]) * unit_seconds,
-            "p95_s": float(quantiles[place]) * unit_seconds,
+            **{
+                f"p{in_per_cent(level)}_s": float(times[place]) * unit_seconds
+                for level, times in quantiles.items()
+            },
         }
         for place, job in enumerate(network.jobs)
     ]
@@ -215,7 +239,7 @@ def _extra(args: argparse.Namespace, spec: "PlanSpec") -> dict[str, Any]:
     network = spec.problem.network
     extra: dict[str, Any] = {}
     if args.target is not None:
-        room = network_headroom(network, args.target / spec.unit_seconds)
+        room = network_headroom(network, args.target / spec.unit_seconds, level_of(args))
         extra["headroom"] = {
             "method": "analytic",
             "met": bool(room.met),

@@ -25,7 +25,9 @@ from dovemq.cli.modelling import (
     topic_rates,
 )
 from dovemq.cli.output import print_pairs, print_result
-from dovemq.cli.queue_models import DISCIPLINES, NAMES, SWEPT, quantiles_of, rows_of, solved, tailed
+from dovemq.cli.percentiles import add_percentiles, level_of
+from dovemq.cli.queue_models import DISCIPLINES, NAMES, SWEPT, rows_of, solved, tailed
+from dovemq.cli.queue_percentiles import percentiles_of, print_percentiles, quantile_columns
 from dovemq.cli.queue_simulation import (
     add_queue_simulation,
     check_simulated_alone,
@@ -42,7 +44,7 @@ def add(commands: Commands) -> None:
         "one station: M/M/c, M/M/c/K, M/G/1, GI/G/m, priorities, processor sharing, customers that "
         "give up or try again; times in the unit of the rates"
     )
-    example = "dovemq model queue --arrival-rate 30 --service-rate 10 --servers 4 --quantile 0.95"
+    example = "dovemq model queue --arrival-rate 30 --service-rate 10 --servers 4 --percentile 95"
     parser = add_command(commands, "queue", _run, summary, example)
     add = parser.option
     text = "rate of arrivals; several make classes of priority, the most urgent first"
@@ -61,10 +63,10 @@ def add(commands: Commands) -> None:
     add("--retry-time", "TIME", "mean time until a blocked arrival tries again; nobody waits", real)
     add("--persistence", "H", "share of blocked attempts that try again (default: 1)", real)
     parser.choice("--approximation", APPROXIMATIONS, "formula for GI/G/m (default: the first)")
-    add("--quantile", "P,…", "quantiles of wait and sojourn to show", reals)
+    add_percentiles(parser, "quantiles of wait and sojourn to show")
     add("--tail", "T,…", "times T, to print P(wait > T)", reals)
-    add("--target", "TIME", "sojourn that the largest arrival rate meets", real)
-    add("--level", "P", "quantile that --target bounds (default: the mean)", real)
+    text = "sojourn that the largest arrival rate meets: the mean, or that of --percentile"
+    add("--target", "TIME", text, real)
     parser.switch("--sensitivity", "print derivatives of the mean sojourn (M/M/c)")
     text = "topic of a planning file as --from, such as dovemq pipeline calibrate writes"
     add("--topic", "NAME", text)
@@ -114,30 +116,20 @@ def _swept(args: argparse.Namespace, found: Mapping[str, Any]) -> tuple[str, lis
     for value in values:
         changed = {**found, name: value}
         model, station = solved(changed)
-        quantiles = _quantile_columns(args, changed, model, station)
-        rows += [{name: value, **row, **quantiles} for row in rows_of(model, station, changed)]
+        own = rows_of(model, station, changed)
+        quantiles = quantile_columns(args, model, station, changed, len(own))
+        rows += [{name: value, **row, **more} for row, more in zip(own, quantiles, strict=True)]
     # Bounds are known for one server only; other rows have none.
     columns = dict.fromkeys(column for row in rows for column in row)
     return model, [{column: row.get(column) for column in columns} for row in rows]
-
-
-def _quantile_columns(
-    args: argparse.Namespace, found: Mapping[str, Any], model: str, station: Any
-) -> dict[str, float]:
-    """Quantiles of one row of a sweep: `wait_p95`, `sojourn_p95`."""
-    columns = {}
-    for level in args.quantile or ():
-        for kind, time in quantiles_of(model, station, found, level)[1].items():
-            columns[f"{kind}_p{100 * level:g}"] = time
-    return columns
 
 
 def _extra(
     args: argparse.Namespace, found: Mapping[str, Any], model: str, station: Any
 ) -> dict[str, Any]:
     extra: dict[str, Any] = {}
-    if args.quantile:
-        extra |= _quantiles(args, found, model, station)
+    if args.percentile:
+        extra["percentiles"] = percentiles_of(args, model, station, found)
     if args.target is not None or args.sensitivity:
         if model != "M/M/c":
             raise WrongUse(f"targets and sensitivities are known for M/M/c, not {model}")
@@ -149,24 +141,17 @@ def _extra(
     return extra
 
 
-def _quantiles(
-    args: argparse.Namespace, found: Mapping[str, Any], model: str, station: Any
-) -> dict[str, Any]:
-    quantiles = {}
-    for level in args.quantile:
-        exact, pairs = quantiles_of(model, station, found, level)
-        quantiles[f"{'' if exact else 'approximate '}quantile {level:g}"] = pairs
-    return quantiles
-
-
 def _known_of_markov(args: argparse.Namespace, station: Any) -> dict[str, Any]:
     from dovemq.models import analytic
+    from dovemq.models.analytic.percentiles import GeneralStation
+    from dovemq.models.planning.one_queue import plan_queue
 
     extra: dict[str, Any] = {}
     if args.target is not None:
         rate, speed = float(station.arrival_rate), float(station.service_rate)
-        room = analytic.station_headroom(rate, speed, station.servers, args.target, args.level)
-        needed = analytic.servers_needed(rate, speed, args.target, args.level)
+        level = level_of(args)
+        room = analytic.station_headroom(rate, speed, station.servers, args.target, level)
+        needed = plan_queue(GeneralStation(rate, speed), args.target, level).station.servers
         extra["headroom"] = {**headroom_pairs(room), "servers_needed": needed}
     if args.sensitivity:
         extra["sensitivity"] = floats_of(analytic.station_sensitivity(station))
@@ -183,4 +168,5 @@ def _print(model: str, rows: Sequence[dict[str, Any]], extra: dict[str, Any]) ->
         print_rows(list(rows[0]), rows)
     if not all(row["stable"] for row in rows):
         print("unstable: more arrives than the servers can do")
+    print_percentiles(extra.pop("percentiles", None))
     print_parts(extra)

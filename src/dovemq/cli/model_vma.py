@@ -24,6 +24,7 @@ from dovemq.cli.modelling import (
 )
 from dovemq.cli.modelling import number as as_number
 from dovemq.cli.output import fields, print_pairs, print_result
+from dovemq.cli.percentiles import DEFAULT_LEVEL, add_percentiles, column, level_of
 from dovemq.cli.simulating import (
     Report,
     add_simulation,
@@ -50,8 +51,6 @@ _SWEPT: Final = ("arrival_rate", *_BOTH, *_STATIONS, *_NUMBERS[:-1])
 _PARAMETERS: Final = ("arrival_rate", *_STATIONS, "order", "failure", *_NUMBERS)
 _UNITS: Final = {"time": "s", "rate": "1/s"}
 _UNPRINTED: Final = ("parameters", "unstable", "warnings", "run")
-_LEVELS: Final = (0.95,)
-"""The quantiles of the delivery time that are reported if none are asked for."""
 _COLUMNS: Final[Mapping[str, str]] = {
     "delivery_time": "delivery_time_s",
     "waiting": "waiting_messages",
@@ -83,9 +82,10 @@ def add(commands: Commands) -> None:
     add("--gets-max", "N", "gets after which a message is given up", real)
     parser.choice("--method", METHODS, "method", "analytic")
     parser.switch("--as-printed", "use eq. 8 and 9 with the misprints of the paper")
-    text = "quantiles of the delivery time (default: 0.95); approximate with failures or links"
-    add("--quantile", "P,…", text, reals)
-    add("--target", "SECONDS", "mean that the largest arrival rate meets", real)
+    text = "quantiles of the delivery time, approximate with failures or links"
+    add_percentiles(parser, text, "95")
+    text = "delivery time that the largest arrival rate meets: the mean, or that of --percentile"
+    add("--target", "SECONDS", text, real)
     parser.switch("--sensitivity", "print the change of the mean by each parameter")
     add_simulation(parser)
     add_sweep(parser, "threads=4:10")
@@ -172,11 +172,11 @@ def _row(
     row["parameters"] = {**fields(parameters, *_PARAMETERS), "as_printed": args.as_printed}
     row["stable"] = not answer.unstable
     row["unstable"] = list(answer.unstable)
-    for name, column in _COLUMNS.items():
+    for name, title in _COLUMNS.items():
         estimate = answer.measures[name]
-        row[column] = estimate.mean
+        row[title] = estimate.mean
         if args.method != "analytic":
-            row |= {f"{column}_low": estimate.low, f"{column}_high": estimate.high}
+            row |= {f"{title}_low": estimate.low, f"{title}_high": estimate.high}
     if answer.closed_form is not None:
         row |= _parts(answer.closed_form)
     row |= _quantiles(args, answer)
@@ -189,12 +189,12 @@ def _row(
 
 def _quantiles(args: argparse.Namespace, answer: "VmaAnswer") -> dict[str, float]:
     if answer.quantile is None:
-        if args.quantile:
-            raise WrongUse("--quantile is for --method analytic, without --as-printed, or kernel")
+        if args.percentile:
+            raise WrongUse("--percentile is for --method analytic, without --as-printed, or kernel")
         return {}
     row = {}
-    for level in args.quantile or _LEVELS:
-        found, name = answer.quantile(level), f"delivery_p{100 * level:g}_s"
+    for level in args.percentile or (DEFAULT_LEVEL,):
+        found, name = answer.quantile(level), column("delivery", level, "s")
         row[name] = found.mean
         if args.method != "analytic":
             row |= {f"{name}_low": found.low, f"{name}_high": found.high}
@@ -220,7 +220,7 @@ def _extra(
     found: dict[str, Any] = {}
     if args.target is not None:
         # Headroom and sensitivity are of the closed form, also beside a simulation.
-        room = vma_headroom(parameters, args.target, known)
+        room = vma_headroom(parameters, args.target, known, level_of(args))
         found["headroom"] = {"method": "analytic", "target_s": args.target, **headroom_pairs(room)}
     if args.sensitivity:
         found["sensitivity_s"] = {

@@ -10,6 +10,7 @@ from dovemq.cli.command import FAILED, OK, CommandParser, Commands, WrongUse, ad
 from dovemq.cli.interruption import Interruption
 from dovemq.cli.modelling import add_plot, axis, flags_of, read_toml, real, topic_rates
 from dovemq.cli.output import print_result
+from dovemq.cli.percentiles import add_percentile
 from dovemq.cli.pipeline_options import add_spark, directory_or_temporary, pipeline_job
 from dovemq.cli.sweeping import add_keeping, swept
 from dovemq.cli.values import existing_file, number
@@ -32,13 +33,13 @@ def add(commands: Commands) -> None:
     summary = "find the cheapest partitions and consumers that keep a latency at each load"
     example = (
         "dovemq pipeline capacity --arrival-rate 300 --service-rate 10 --partition-rate 120 "
-        "--partitions 1:8 --consumers 32:64:4 --load 0.5,1,1.5 --target 0.2 --level 0.95"
+        "--partitions 1:8 --consumers 32:64:4 --load 0.5,1,1.5 --target 0.2 --percentile 95"
     )
     parser = add_command(commands, "capacity", _run, summary, example)
     _add_queue(parser)
     add = parser.option
     add("--target", "SECONDS", "latency to keep", real, required=True)
-    add("--level", "P", "quantile of the latency, such as 0.95 (default: the mean)", real)
+    add_percentile(parser, "share of messages within the target")
     add("--partition-cost", "COST", "cost of one", real, 1.0)
     add("--consumer-cost", "COST", "cost of one", real, 1.0)
     add_plot(parser, "heat maps of the latency")
@@ -86,7 +87,7 @@ def _run(args: argparse.Namespace) -> int:
             cheapest,
         )
 
-        target = LatencyTarget(args.target, args.level)
+        target = LatencyTarget(args.target, args.percentile)
         prices = UnitPrices(args.partition_cost, args.consumer_cost)
         queue = _queue(args)
         asked = candidates(queue, args.partitions, args.consumers, args.load, prices)

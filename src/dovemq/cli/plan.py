@@ -9,6 +9,7 @@ from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command
 from dovemq.cli.model_network import print_report, report_of
 from dovemq.cli.modelling import add_plot, modelling, read_toml, real, shown, toml_value
 from dovemq.cli.output import fields, print_records, print_result, working
+from dovemq.cli.percentiles import add_percentile, in_per_cent, per_cent
 from dovemq.cli.plan_queue import add_queue_options, asks_for_one_queue
 from dovemq.cli.plan_queue import run as run_queue
 from dovemq.cli.values import existing_file, output_file, pair
@@ -32,7 +33,7 @@ def add(commands: Commands) -> None:
     goal.option("--budget", "COST", "cost that may be added to the present consumers", real)
     text = "time of a job that the plan must meet: the mean, or that of --percentile"
     goal.option("--target", "SECONDS", text, real)
-    parser.option("--percentile", "P", "share of jobs within the target, in per cent", real)
+    add_percentile(parser, "share of jobs within the target")
     parser.switch("--check", "simulate the plan")
     text = "planning method (default: that of the file, or greedy)"
     parser.choice("--method", ("greedy", "exact", "random"), text)
@@ -49,12 +50,10 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    if args.percentile is not None and not 0.0 < args.percentile < 100.0:
-        raise WrongUse(f"--percentile is {args.percentile:g}: a number between 0 and 100 is needed")
     if args.file is None:
         _check_one_queue(args)
         with modelling():
-            return run_queue(args, None if args.percentile is None else args.percentile / 100.0)
+            return run_queue(args)
     if asks_for_one_queue(args):
         raise WrongUse("a planning file has its rates: leave out the options of one queue")
     if args.out is not None and args.what_if:
@@ -147,7 +146,7 @@ def _answer(spec: "PlanSpec", found: "Planned") -> str:
 
 def _print_simulated(spec: "PlanSpec", rows: Sequence[dict[str, Any]]) -> None:
     level = spec.goal.level
-    figure = "mean" if level is None else f"{100 * level:g} % within"
+    figure = "mean" if level is None else f"{in_per_cent(level)} % within"
     for row in rows:
         missed = ", which misses the target" if row["met"] is False else ""
         if level is not None and row["met"] is None:
@@ -172,7 +171,7 @@ def _with_flags(text: dict[str, Any], args: argparse.Namespace) -> dict[str, Any
     flags = {
         "budget": args.budget,
         "target_seconds": args.target,
-        "percentile": args.percentile,
+        "percentile": per_cent(args.percentile),
         "method": args.method,
     }
     asked = {name: value for name, value in flags.items() if value is not None}

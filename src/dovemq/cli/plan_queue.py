@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dovemq.cli.command import FAILED, OK, CommandParser, WrongUse
 from dovemq.cli.modelling import flags_of, read_toml, real, shown, topic_rates
 from dovemq.cli.output import print_result, working
+from dovemq.cli.percentiles import in_per_cent, per_cent
 
 if TYPE_CHECKING:
     from dovemq.models.analytic.percentiles import GeneralStation
@@ -33,13 +34,13 @@ def asks_for_one_queue(args: argparse.Namespace) -> bool:
     return bool(flags_of(args, (*RATES, "source", "topic")))
 
 
-def run(args: argparse.Namespace, level: float | None) -> int:
+def run(args: argparse.Namespace) -> int:
     """Prints the fewest consumers that meet the target."""
     from dovemq.models.planning.one_queue import plan_queue, service_alone
 
     if args.target is None:
         raise WrongUse("--target is needed for one queue; for several, name a planning file")
-    station = _station(args)
+    station, level = _station(args), args.percentile
     alone = service_alone(station, level)
     if args.target <= alone:
         text = f"infeasible: {_share(level)} {alone:.4g} s by the service alone, without any wait"
@@ -96,7 +97,7 @@ def _simulated(plan: "QueuePlan") -> "Estimate":
 
 
 def _share(level: float | None) -> str:
-    return "the mean is" if level is None else f"{100 * level:g} % within"
+    return "the mean is" if level is None else f"{in_per_cent(level)} % within"
 
 
 def _lines(
@@ -136,12 +137,14 @@ def _method(plan: "QueuePlan") -> str:
 
     if plan.station.exact:
         return "M/M/c, exact"
+    if plan.station.single is not None:
+        return f"M/G/1, {plan.station.quality}"
     return f"GI/G/m, an approximation; {MEASURED_ERROR}; --check simulates it"
 
 
 def _asked(args: argparse.Namespace, station: "GeneralStation") -> dict[str, Any]:
     rates = {name: getattr(station, name) for name in RATES}
-    return {"target_s": args.target, "percentile": args.percentile, **rates}
+    return {"target_s": args.target, "percentile": per_cent(args.percentile), **rates}
 
 
 def _as_dict(

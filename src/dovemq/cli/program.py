@@ -38,6 +38,7 @@ from dovemq.cli import (
     reproduce,
     serve,
     transfers,
+    workflow,
 )
 from dovemq.cli.command import (
     FAILED,
@@ -78,6 +79,7 @@ def _add_commands(commands: Commands) -> None:
     load_run.add(actions)
     load_check.add(actions)
     faults.add(commands)
+    workflow.add(commands)
     summary = "predict waiting times and utilisation of queues"
     example = "dovemq model queue --arrival-rate 30 --service-rate 10 --servers 4"
     models = add_group(commands, "model", summary, example, "MODEL")

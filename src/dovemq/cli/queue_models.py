@@ -1,6 +1,7 @@
 """The model of one station that fits given parameters, its figures and its quantiles."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from dovemq.cli.command import WrongUse
@@ -185,26 +186,44 @@ def _bounds(model: str, station: Any, found: Mapping[str, Any]) -> dict[str, Any
     return {f"waiting_time_{name}": float(value) for name, value in names.items()}
 
 
-def quantiles_of(
-    model: str, station: Any, found: Mapping[str, Any], level: float
-) -> tuple[bool, dict[str, float]]:
-    """Says whether they are exact, and returns the quantiles of wait and sojourn that are known."""
+@dataclass(frozen=True, slots=True)
+class KnownTimes:
+    """Quantiles by closed forms: `how` good they are, of which `kinds` of times.
+
+    `stations` has one entry for each row of the model.
+    """
+
+    how: str
+    kinds: tuple[str, ...]
+    stations: Sequence[Any]
+
+    def at(self, level: float) -> list[dict[str, float]]:
+        return [
+            {kind: float(getattr(each, f"{kind}_quantile")(level)) for kind in self.kinds}
+            for each in self.stations
+        ]
+
+
+def times_of(model: str, station: Any, found: Mapping[str, Any]) -> KnownTimes | None:
+    """Returns None where no closed form knows the quantiles, so that a simulation is needed."""
     from dovemq.models.analytic.percentiles import GeneralStation
     from dovemq.models.analytic.sharing import SharedStation
 
     if model in ("M/M/c", "M/M/c/K"):
-        return True, _quantiles(station, level, "wait", "sojourn")
+        return KnownTimes("exact", ("wait", "sojourn"), [station])
     if "Erlang-A" in model:
         within = getattr(station, "station", station)
-        return within is station, _quantiles(within, level, "wait", "served_wait")
+        how = "exact" if within is station else "approximate"
+        return KnownTimes(how, ("wait", "served_wait"), [within])
+    if model.endswith("priority"):
+        return _priority_times(station, found)
+    if model == "M/M/c with retrials":
+        return _retrial_times(station, found)
     if model == "M/M/c with processor sharing":
         rate, speed = float(station.arrival_rate), float(station.service_rate)
-        alone = SharedStation(rate, speed, int(station.servers))
-        return True, _quantiles(alone, level, "sojourn")
+        return KnownTimes("exact", ("sojourn",), [SharedStation(rate, speed, int(station.servers))])
     if model == "M/G/c with processor sharing":
-        raise WrongUse("quantiles with ps need the whole distribution, not the scv, of the service")
-    if model != "M/G/1" and not model.startswith("GI/G"):
-        raise WrongUse(f"quantiles are not known for {model}")
+        return None
     scvs = _scvs(found)
     general = GeneralStation(
         float(station.arrival_rate),
@@ -213,11 +232,35 @@ def quantiles_of(
         scvs.get("arrival_scv", 1.0),
         scvs.get("service_scv", 1.0),
     )
-    return False, _quantiles(general, level, "wait", "sojourn")
+    return KnownTimes(general.quality, ("wait", "sojourn"), [general])
 
 
-def _quantiles(station: Any, level: float, *kinds: str) -> dict[str, float]:
-    return {kind: float(getattr(station, f"{kind}_quantile")(level)) for kind in kinds}
+def _priority_times(station: Any, found: Mapping[str, Any]) -> KnownTimes | None:
+    from dovemq.models.analytic.percentiles import exact_for
+    from dovemq.models.analytic.pollaczek import CONSTANT_SCV
+    from dovemq.models.analytic.urgency import class_times
+    from dovemq.models.distributions import by_moments
+
+    scv, servers = _scvs(found).get("service_scv", 1.0), int(station.servers[0])
+    interrupted = found.get("discipline") == "preemptive"
+    if interrupted and (servers > 1 or scv < CONSTANT_SCV):
+        return None
+    services = [by_moments(1.0 / float(speed), scv) for speed in station.service_rate]
+    times = class_times(station.arrival_rate, services, servers, interrupted=interrupted)
+    # The wait of an interrupted class is not one time, so its quantile is not asked for.
+    kinds = ("sojourn",) if interrupted else ("wait", "sojourn")
+    return KnownTimes(exact_for(scv), kinds, times)
+
+
+def _retrial_times(station: Any, found: Mapping[str, Any]) -> KnownTimes:
+    from dovemq.models.analytic.orbit import RetrialTimes
+
+    again = float(found.get("persistence", 1.0))
+    times = RetrialTimes(
+        station.arrival_rate, station.service_rate, station.servers, found["retry_time"], again
+    )
+    kinds = ("wait", "sojourn") if again == 1.0 else ("wait", "served_wait", "sojourn")
+    return KnownTimes("exact", kinds, [times])
 
 
 def tailed(found: Mapping[str, Any], model: str, station: Any) -> Any:

@@ -15,6 +15,7 @@ from dovemq.cli.modelling import (
     shown,
 )
 from dovemq.cli.output import print_pairs, print_result
+from dovemq.cli.percentiles import DEFAULT_LEVEL, column
 from dovemq.cli.queue_models import DISCIPLINES
 from dovemq.cli.simulating import (
     add_simulation,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from dovemq.models.topic_rules import TopicRules
 
 _STATION: Final = "station"
-_LEVEL: Final = 0.95
 _ALONE: Final = (
     "service", "arrivals", "rate_steps", "rate_linear", "states", "batch", "batch_sizes",
 )  # fmt: skip
@@ -43,7 +43,6 @@ _CLOSED: Final = (
     "gets_max",
     "tail",
     "target",
-    "level",
     "sensitivity",
     "sweep",
     "plot",
@@ -92,10 +91,10 @@ def run_queue_simulation(args: argparse.Namespace, given: Callable[[], Mapping[s
         from dovemq.models.simulation import simulate_network
         from dovemq.models.simulation.lengths import run_for_network
 
-        network = _network(args, given())
+        network = simulated_station(args, given())
         run = run_of(args, run_for_network(network, args.replications))
         found = simulating(lambda: "", lambda report: simulate_network(network, run, report))
-        levels = args.quantile or [_LEVEL]
+        levels = args.percentile or [DEFAULT_LEVEL]
         document = {
             "model": "simulated station",
             "method": "kernel",
@@ -108,7 +107,7 @@ def run_queue_simulation(args: argparse.Namespace, given: Callable[[], Mapping[s
     return print_result(args, document, lambda: _print(document), code)
 
 
-def _network(args: argparse.Namespace, found: Mapping[str, Any]) -> "JobNetwork":
+def simulated_station(args: argparse.Namespace, found: Mapping[str, Any]) -> "JobNetwork":
     """One station; several rates are classes of priority, the most urgent first."""
     from dovemq.models import checks
     from dovemq.models.distributions import by_moments
@@ -229,7 +228,7 @@ def _row(found: "NetworkResult", name: str | None, levels: Sequence[float]) -> d
     row: dict[str, Any] = {"class": name or "all", "stable": not found.unstable}
     row |= spread("sojourn_time", found.sojourn if name is None else found.sojourn_of[name])
     for level in levels:
-        row |= spread(f"sojourn_p{100 * level:g}", found.quantile(level, name))
+        row |= spread(column("sojourn", level), found.quantile(level, name))
     number = found.in_system if name is None else found.in_system_of[name]
     names = found.lost_of if name is None else (name,)
     row |= spread("number", number)

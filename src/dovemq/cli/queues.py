@@ -141,9 +141,9 @@ def _figure(value: object) -> str:
         return ", ".join(f"{name} {_figure(each)}" for name, each in value.items())
     if isinstance(value, list):
         return " ".join(map(str, value)) or "none"
-    return (
-        "unknown" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
-    )
+    if value is None:
+        return "none"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _set(args: argparse.Namespace) -> int:

@@ -43,11 +43,13 @@ def add_simulation(parser: CommandParser) -> None:
     group.option("--replications-max", "N", text, count)
 
 
-def check_simulation(args: argparse.Namespace, simulates: bool) -> None:
+def check_simulation(
+    args: argparse.Namespace, simulates: bool, remedy: str = "add --method kernel"
+) -> None:
     """Refuses options of simulations where nothing is simulated, and a bound without its rule."""
     given = [name for name in _FLAGS if getattr(args, name) is not None]
     if given and not simulates:
-        raise WrongUse(f"{flag(given[0])} is for the methods that simulate: add --method kernel")
+        raise WrongUse(f"{flag(given[0])} is for the methods that simulate: {remedy}")
     if args.replications_max is not None and args.precision is None:
         raise WrongUse("--replications-max is for --precision")
 

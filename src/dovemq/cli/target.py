@@ -16,7 +16,7 @@ from msgspec import Struct
 from dovemq.cli.command import WrongUse
 from dovemq.cli.output import Progress
 from dovemq.cli.profiles import read_profile
-from dovemq.client import AdminClient, SqsClient
+from dovemq.client import AdminClient, SqsClient, WorkflowClient
 from dovemq.client.environment import key_of
 from dovemq.configuration import Resolved, reachable_host, resolve
 from dovemq.core.access import AccessKey
@@ -53,9 +53,17 @@ class Target(Struct, frozen=True):
         )
 
     def admin(self) -> AdminClient:
+        url = self._admin_address()
+        return AdminClient(url, self.key, region=self.region, ca_bundle=self.ca_bundle)
+
+    def workflows(self) -> WorkflowClient:
+        url = self._admin_address()
+        return WorkflowClient(url, self.key, region=self.region, ca_bundle=self.ca_bundle)
+
+    def _admin_address(self) -> str:
         if self.admin_url is None:
             raise WrongUse("this server has no admin API: it was started with --no-admin")
-        return AdminClient(self.admin_url, self.key, region=self.region, ca_bundle=self.ca_bundle)
+        return self.admin_url
 
 
 def ask_sqs(args: argparse.Namespace, ask: Callable[[SqsClient], Awaitable[T]]) -> T:
@@ -69,6 +77,14 @@ def ask_sqs(args: argparse.Namespace, ask: Callable[[SqsClient], Awaitable[T]]) 
 def ask_admin(args: argparse.Namespace, ask: Callable[[AdminClient], Awaitable[T]]) -> T:
     async def asked() -> T:
         async with find_target(args).admin() as client, Progress(lambda: _WAITING):
+            return await ask(client)
+
+    return asyncio.run(asked())
+
+
+def ask_workflows(args: argparse.Namespace, ask: Callable[[WorkflowClient], Awaitable[T]]) -> T:
+    async def asked() -> T:
+        async with find_target(args).workflows() as client, Progress(lambda: _WAITING):
             return await ask(client)
 
     return asyncio.run(asked())

@@ -15,6 +15,10 @@ from dovemq.client.errors import TimedOut as TimedOut
 from dovemq.client.errors import Unreachable as Unreachable
 from dovemq.client.errors import Untrusted as Untrusted
 from dovemq.client.errors import WrongRole as WrongRole
+from dovemq.client.heartbeat import LeaseKeeper as LeaseKeeper
+from dovemq.client.heartbeat import kept_lease as kept_lease
 from dovemq.client.sqs import SqsClient as SqsClient
 from dovemq.client.sync import BlockingAdminClient as BlockingAdminClient
 from dovemq.client.sync import BlockingSqsClient as BlockingSqsClient
+from dovemq.client.sync import BlockingWorkflowClient as BlockingWorkflowClient
+from dovemq.client.workflows import WorkflowClient as WorkflowClient

@@ -4,32 +4,17 @@ Methods return the JSON documents of the API, which `docs/reference/admin.md` de
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Unpack
-from urllib.parse import quote, urlencode
+from typing import Any, Final
+from urllib.parse import quote
 
-import msgspec
+from dovemq.client.admin_session import NOTHING, AdminSession, Document
+from dovemq.client.connection import Sink
 
-from dovemq.client.connection import ClientResponse, Sink
-from dovemq.client.errors import AnswerMalformed, Refused
-from dovemq.client.session import ANSWER_SECONDS_MAX, SessionClient, SessionOptions, SignedSession
-from dovemq.core.access import AccessKey
-
-SERVICE: Final = "dovemq"
 LONG_SECONDS_MAX: Final = 24 * 3_600.0
 """Limit for backups and verifications, which read every message."""
-PAGES_MAX: Final = 10_000
-_PAGE: Final = 1_000
-_NOTHING: Final[Mapping[str, str]] = {}
-
-Document = dict[str, Any]
 
 
-class AdminClient(SessionClient):
-    def __init__(
-        self, admin_url: str, key: AccessKey | None = None, **options: Unpack[SessionOptions]
-    ) -> None:
-        self._session = SignedSession(admin_url, key, service=SERVICE, **options)
-
+class AdminClient(AdminSession):
     async def health(self) -> Document:
         return await self._get("/v1/health")
 
@@ -85,7 +70,7 @@ class AdminClient(SessionClient):
         """One account. Here and below `account` is a number or a name."""
         return await self._get(_account_path(account))
 
-    async def add_account(self, name: str, fields: Mapping[str, Any] = _NOTHING) -> Document:
+    async def add_account(self, name: str, fields: Mapping[str, Any] = NOTHING) -> Document:
         return await self._document("POST", "/v1/accounts", {"name": name, **fields})
 
     async def change_account(self, account: str, changes: Mapping[str, Any]) -> Document:
@@ -116,7 +101,7 @@ class AdminClient(SessionClient):
         return await self._document("DELETE", _credential_path(account, key_id))
 
     async def may(
-        self, account: str, action: str, queue: str, context: Mapping[str, str] = _NOTHING
+        self, account: str, action: str, queue: str, context: Mapping[str, str] = NOTHING
     ) -> Document:
         """Whether the account may use the operation on the queue, and why."""
         query = {"action": action, "queue": queue, **context}
@@ -126,77 +111,6 @@ class AdminClient(SessionClient):
         """A page of entries after the sequence `after`, or the newest ones for None."""
         query = {"limit": str(count_max), "after": "" if after is None else str(after)}
         return await self._get("/v1/audit", query)
-
-    async def _get(self, path: str, query: Mapping[str, str] | None = None) -> Document:
-        return await self._document("GET", path, query=query or {})
-
-    async def _all(self, path: str, field: str, query: Mapping[str, str]) -> list[Document]:
-        """The items under `field` of all pages."""
-        found: list[Document] = []
-        after = ""
-        for _ in range(PAGES_MAX):
-            page = await self._get(path, {**query, "after": after, "limit": str(_PAGE)})
-            found += page[field]
-            after = page.get("next") or ""
-            if not after:
-                break
-        return found
-
-    async def _document(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None = None,
-        *,
-        query: Mapping[str, str] = _NOTHING,
-        seconds_max: float = ANSWER_SECONDS_MAX,
-    ) -> Document:
-        answer = await self._ask(method, path, query, body, seconds_max=seconds_max)
-        try:
-            return msgspec.json.decode(answer.body, type=Document)
-        except msgspec.DecodeError as error:
-            raise AnswerMalformed(self._session.url, f"unreadable answer: {error}") from None
-
-    async def _ask(
-        self,
-        method: str,
-        path: str,
-        query: Mapping[str, str],
-        body: Mapping[str, Any] | None = None,
-        *,
-        seconds_max: float,
-        sink: Sink | None = None,
-    ) -> ClientResponse:
-        headers = {} if body is None else {"content-type": "application/json"}
-        given = urlencode({name: value for name, value in query.items() if value})
-        answer = await self._session.ask(
-            self._session.form(method, path, headers, given),
-            b"" if body is None else msgspec.json.encode(body),
-            seconds_max=seconds_max,
-            repeatable=method == "GET",
-            sink=sink,
-        )
-        if answer.status != 200:
-            raise _refusal(self._session.url, answer)
-        return answer
-
-
-class _Error(msgspec.Struct):
-    code: str
-    message: str
-
-
-class _Refusal(msgspec.Struct):
-    error: _Error
-
-
-def _refusal(url: str, answer: ClientResponse) -> Exception:
-    try:
-        error = msgspec.json.decode(answer.body, type=_Refusal).error
-    except msgspec.DecodeError:
-        return AnswerMalformed(url, answer.outline)
-    request_id = answer.headers.get("x-amzn-requestid", "")
-    return Refused(answer.status, error.code, error.message, request_id)
 
 
 def _queue_path(account: str, name: str) -> str:

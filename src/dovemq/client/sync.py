@@ -1,11 +1,15 @@
 """The clients for programs without asyncio, each over a loop in a background thread."""
 
+import contextlib
+from collections.abc import Iterator
 from typing import Unpack
 
 from dovemq.client.admin import AdminClient
 from dovemq.client.blocking import LoopThread, OwningFace, blocking
+from dovemq.client.heartbeat import LeaseKeeper
 from dovemq.client.session import SessionOptions
 from dovemq.client.sqs import SqsClient
+from dovemq.client.workflows import WorkflowClient
 from dovemq.core.access import AccessKey
 
 
@@ -37,6 +41,16 @@ class BlockingSqsClient(OwningFace[SqsClient]):
     moves = blocking(SqsClient.moves)
     cancel_move = blocking(SqsClient.cancel_move)
 
+    @contextlib.contextmanager
+    def kept_lease(self, queue: str, receipt: str, lease_seconds: int) -> Iterator[LeaseKeeper]:
+        """Renew the lease of a message while the block runs, however long that is."""
+        keeper = LeaseKeeper(self._inner.extend, queue, receipt, lease_seconds)
+        self._thread.run(keeper.start())
+        try:
+            yield keeper
+        finally:
+            self._thread.run(keeper.stop())
+
 
 class BlockingAdminClient(OwningFace[AdminClient]):
     def __init__(
@@ -66,3 +80,26 @@ class BlockingAdminClient(OwningFace[AdminClient]):
     remove_credential = blocking(AdminClient.remove_credential)
     may = blocking(AdminClient.may)
     audit = blocking(AdminClient.audit)
+
+
+class BlockingWorkflowClient(OwningFace[WorkflowClient]):
+    def __init__(
+        self, admin_url: str, key: AccessKey | None = None, **options: Unpack[SessionOptions]
+    ) -> None:
+        super().__init__(WorkflowClient(admin_url, key, **options), LoopThread("dovemq-workflows"))
+
+    workflows = blocking(WorkflowClient.workflows)
+    workflow = blocking(WorkflowClient.workflow)
+    put_workflow = blocking(WorkflowClient.put_workflow)
+    submit = blocking(WorkflowClient.submit)
+    job = blocking(WorkflowClient.job)
+    jobs = blocking(WorkflowClient.jobs)
+    jobs_page = blocking(WorkflowClient.jobs_page)
+    result = blocking(WorkflowClient.result)
+    finished = blocking(WorkflowClient.finished)
+    timeline = blocking(WorkflowClient.timeline)
+    cancel = blocking(WorkflowClient.cancel)
+    retry = blocking(WorkflowClient.retry)
+    start_task = blocking(WorkflowClient.start_task)
+    end_task = blocking(WorkflowClient.end_task)
+    fail_task = blocking(WorkflowClient.fail_task)

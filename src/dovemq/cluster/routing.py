@@ -40,9 +40,11 @@ class RoutedPartition:
         return self.route(lambda to, at: to.lease(ask, at), now_ms)
 
     def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> Awaitable[list[Settlement]]:
-        return self.route(lambda to, at: to.settle(receipts, at, moved=moved), now_ms)
+        return self.route(
+            lambda to, at: to.settle(receipts, at, moved=moved, forced=forced), now_ms
+        )
 
     def extend(
         self, changes: Sequence[tuple[Receipt, int]], now_ms: int

@@ -39,7 +39,7 @@ from dovemq.cluster.troubles import Troubles
 from dovemq.cluster.watchers import Watchers
 from dovemq.core.coordination import EVERY, OWNED, Coordination
 from dovemq.core.errors import DoveError, Draining, QueueMissing
-from dovemq.core.ports import Clock, Partition
+from dovemq.core.ports import Clock, Ledger, Partition
 from dovemq.core.queue import Queue
 from dovemq.stores.owned.group import PartitionKey
 from dovemq.stores.owned.logged.ports import Database
@@ -148,6 +148,11 @@ class ClusterStore:
     @property
     def open(self) -> bool:
         return not self._closed
+
+    @property
+    def ledger(self) -> Ledger:
+        self._check_open()
+        return self._database.ledger
 
     def leads(self) -> bool:
         """Whether this front end runs move tasks and housekeeping, at this moment."""

@@ -6,7 +6,7 @@ from typing import Final
 
 Wake = Callable[[], None]
 
-PEERS_LATER_SECONDS: Final = 0.002
+PEERS_LATER_SECONDS: Final = 0.01
 """The time in which receives of the owner may take what arrived before others hear of it."""
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Coordination = Literal["lease", "none", "serial"]
 
 OWNED: Final[tuple[Coordination, ...]] = ("lease",)
-"""What a store can do whose partitions are owned."""
+"""The values of a store whose partitions are owned."""
 EVERY: Final[tuple[Coordination, ...]] = ("lease", "none", "serial")
 
 NEEDS_OWNER: Final = (

@@ -37,7 +37,7 @@ class IndexTuple(Struct, frozen=True):
 
 
 class IndexDraw(Struct, frozen=True):
-    """What a receive asks of the window. `literal` lets hidden tuples take part in the draw."""
+    """The wish of a receive. `literal` lets hidden tuples take part in the draw."""
 
     order_hint: int
     count: int

@@ -298,6 +298,36 @@ class ResourceMissing(RequestError):
         self.resource = resource
 
 
+class WorkflowInvalid(RequestError):
+    """A specification of a workflow is wrong at `place`, such as `jobs.report.tasks.join`."""
+
+    def __init__(self, place: str, reason: str) -> None:
+        super().__init__(f"{place}: {reason}")
+        self.place = place
+        self.reason = reason
+
+
+class WorkflowMissing(RequestError):
+    def __init__(self, account: str, type_: str, version: int | None = None) -> None:
+        which = "" if version is None else f" of version {version}"
+        super().__init__(f"Account {account} has no workflow {type_}{which}.")
+
+
+class JobMissing(RequestError):
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"There is no job {job_id}, or its retention has ended.")
+        self.job_id = job_id
+
+
+class TaskMissing(RequestError):
+    def __init__(self, job_id: str, task: str) -> None:
+        super().__init__(f"Job {job_id} has no task {task}.")
+
+
+class JobRefused(RequestError):
+    """The job is not in a state in which this can be done."""
+
+
 class AccessDenied(RequestError):
     """The request is not signed by an account that is allowed to do this."""
 

@@ -128,14 +128,18 @@ class Index:
             return Picked([], [], False, None)
         return self._order.pick(ask, now_ms)
 
-    def settle(self, sequence: int, receive_count: int, now_ms: int) -> Settlement:
-        """Remove a message. A FIFO queue needs the receipt of a live lease; others take any."""
+    def settle(
+        self, sequence: int, receive_count: int, now_ms: int, *, forced: bool = False
+    ) -> Settlement:
+        """Remove a message. A FIFO queue needs the receipt of a live lease, unless `forced`."""
         self._reach(now_ms)
         entry = self._holdings.find(sequence)
         if entry is None:
             return Settlement.GONE
-        if self._settings.fifo and (
-            entry.receive_count != receive_count or entry.visible_ms <= now_ms
+        if (
+            self._settings.fifo
+            and not forced
+            and (entry.receive_count != receive_count or entry.visible_ms <= now_ms)
         ):
             return Settlement.EXPIRED
         self._remove(entry)

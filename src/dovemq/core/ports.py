@@ -24,6 +24,7 @@ from dovemq.core.commands import (
     Transfer,
 )
 from dovemq.core.coordination import Coordination
+from dovemq.core.ledger import LedgerAsk, LedgerEntry, LedgerPage
 from dovemq.core.queue import Queue, QueueKey
 
 
@@ -58,12 +59,13 @@ class Partition(Protocol):
         """
 
     def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> Awaitable[list[Settlement]]:
         """Delete messages durably. Settling twice does no harm.
 
         A standard queue accepts a receipt whose lease has ended. With `moved` another partition has
-        adopted the messages, and the observer gets no `settled`.
+        adopted the messages, and the observer gets no `settled`. With `forced` only the sequence of
+        a receipt counts: an operator deletes the message, whoever holds it, on a FIFO queue too.
         """
 
     def extend(
@@ -161,6 +163,32 @@ class Catalogue(Protocol):
         """Remove an account that owns no queue; False if it does not exist or owns one."""
 
 
+class Ledger(Protocol):
+    """Named values of several kinds, changed by compare-and-set: the progress of jobs.
+
+    A write is durable when it is answered, and every later read sees it, on whatever front end. If
+    a reply is lost, the write was done or was not done, never half; `put` of the same entry may be
+    repeated, and then answers True if the stored entry is this one with version + 1.
+    """
+
+    def get(self, kind: str, name: str) -> Awaitable[LedgerEntry | None]: ...
+
+    def put(self, entry: LedgerEntry) -> Awaitable[bool]:
+        """Store the entry with version + 1; False if the stored version is another.
+
+        Version 0 is a new entry.
+        """
+
+    def remove(self, entry: LedgerEntry) -> Awaitable[bool]:
+        """Remove the entry; False if the stored version is another, or it does not exist."""
+
+    def page(self, ask: LedgerAsk) -> Awaitable[LedgerPage]:
+        """Entries by name. One that is written meanwhile is given as it was or as it is."""
+
+    def due(self, kind: str, until_ms: int, count_max: int) -> Awaitable[list[LedgerEntry]]:
+        """Entries whose `due_ms` is at most `until_ms`, in any order; none has no `due_ms`."""
+
+
 class Store(Protocol):
     receipt_key: bytes
     """The secret that signs receipts; it lives as long as the data."""
@@ -171,6 +199,9 @@ class Store(Protocol):
 
     @property
     def catalogue(self) -> Catalogue: ...
+
+    @property
+    def ledger(self) -> Ledger: ...
 
     def partition(self, queue: Queue, number: int) -> Partition:
         """The partition of that number: the same object each time, and cheap to get.

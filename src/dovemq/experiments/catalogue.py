@@ -9,6 +9,9 @@ from typing import Final
 from dovemq.experiments import (
     bdqs_adaptive,
     elastic,
+    elastic_burst,
+    elastic_measured,
+    elastic_steps,
     joram_balance,
     joram_provisioning,
     joram_queue,
@@ -65,6 +68,13 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = {
     "vma-fig14": Experiment("all three measures by service time", vma_rates.service_time),
     "vma-fig15": Experiment("all three measures by arrival rate", vma_rates.arrival_rate),
     "elastic-fig4": Experiment("MinTime and Random, step by step", elastic.work_in_progress),
+    "elastic-fig5": Experiment("response time by load, real service", elastic_steps.rising_load),
+    "elastic-fig6": Experiment("MinTime, step by step, real service", elastic_steps.min_time_steps),
+    "elastic-fig7": Experiment("MinCost, step by step, real service", elastic_steps.min_cost_steps),
+    "elastic-fig8": Experiment("a burst with and without the manager", elastic_burst.burst),
+    "elastic-measured": Experiment(
+        "decomposition and real service by job type", elastic_measured.predicted_and_measured
+    ),
     "elastic-model": Experiment("decomposition and simulation by job type", elastic.model_by_class),
     "rds-fig9": Experiment("throughput by requests, simulated", rds_rates.throughput),
     "rds-fig10": Experiment("hit rate by requests, simulated", rds_rates.hit_rate),

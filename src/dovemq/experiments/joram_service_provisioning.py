@@ -5,15 +5,18 @@ A *policy* says how many partitions the queue has and at which front end a clien
     static      one partition; all clients at its front end
     by hand     the experiment adds the second partition at the twelfth client, and later clients
                 join at its front end
-    auto        `Partitions=auto`: the service adds partitions and says where clients join
+    auto        `Partitions=auto`: the service adds the second partition and elects a partition for
+                each session; clients join at the front ends in turn, as behind a load balancer
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, Protocol
 
 from dovemq.client import AdminClient
+from dovemq.client.admin_session import Document
 from dovemq.experiments.claims import judge
 from dovemq.experiments.figure import Column, Effort, Figure, Panel, PaperMark, Verdict
 from dovemq.experiments.intervals import interval_columns, ratio
@@ -22,6 +25,7 @@ from dovemq.experiments.joram_service import CPU_SHARE, READINGS, mean_course, r
 from dovemq.experiments.limited_service import LimitedService, limited_service
 from dovemq.fabric.autonomic import ClientRole
 from dovemq.models.estimates import Estimate, Interval
+from dovemq.system.clock import SystemClock
 
 FRONT_ENDS: Final = 2
 CLIENTS: Final = 15
@@ -32,6 +36,8 @@ GAP_QUICK_S: Final = 0.5
 AFTER_S: Final = 60.0
 AFTER_QUICK_S: Final = 4.0
 AUDIT_SHOWN: Final = 20
+ADDED: Final = "add partition"
+"""The action of the audit log."""
 PAPER_STEP: Final = 3.7 / 1.9
 STEP: Final = (1.85, 2.05)
 SETTLED: Final = (0.95, 1.05)
@@ -72,9 +78,6 @@ class ByHandPolicy(StaticPolicy):
 
 
 class AutoPolicy(StaticPolicy):
-    """The service decides on partitions. Clients join at the front ends in turn until the service
-    says where a session belongs; this is the place to ask it."""
-
     name = "auto"
 
     async def begin(self, clients: PinnedClients) -> None:
@@ -91,12 +94,16 @@ POLICIES: Final[Mapping[str, type[StaticPolicy]]] = {
 
 @dataclass(frozen=True, slots=True)
 class ProvisionedRun:
-    """`audit` are the entries of the audit log about the queue, as lines."""
+    """`added_s` is when the thirteenth client joined. `sized_s` is when the service added a
+    partition by itself, and `sized_for` the number of clients then. `audit` are the last entries of
+    the audit log, as lines."""
 
     course: Course
     added_s: float
     end_s: float
     audit: tuple[str, ...]
+    sized_s: float | None = None
+    sized_for: int = 0
 
     @property
     def step(self) -> float:
@@ -149,27 +156,47 @@ async def _run(service: LimitedService, policy: JoinPolicy, effort: Effort) -> P
     gap_s, after_s = (GAP_QUICK_S, AFTER_QUICK_S) if effort.quick else (GAP_S, AFTER_S)
     async with PinnedClients(service.front_ends.urls) as clients:
         await policy.begin(clients)
+        began_ms = SystemClock().now_ms()
         clients.begin()
-        added_s = 0.0
+        joins_s = []
         for joined in range(CLIENTS):
             role = ClientRole.CONSUMER if joined % 3 else ClientRole.PRODUCER
-            if joined == CLIENTS_BEFORE:
-                added_s = clients.samples[-1].time_s
+            joins_s.append(clients.samples[-1].time_s)
             clients.join(role, await policy.front_end_for(joined, role, clients))
             await clients.watch(gap_s)
         await clients.watch(after_s)
         course = tuple(clients.samples)
-    return ProvisionedRun(course, added_s, course[-1].time_s, await _audit(service))
+    entries = await _audit(service)
+    sized_s = _time_of_addition(entries, began_ms)
+    return ProvisionedRun(
+        course,
+        joins_s[CLIENTS_BEFORE],
+        course[-1].time_s,
+        tuple(map(_line, entries)),
+        sized_s,
+        0 if sized_s is None else sum(each < sized_s for each in joins_s),
+    )
 
 
-async def _audit(service: LimitedService) -> tuple[str, ...]:
-    """The last entries of the audit log of each front end, oldest first."""
-    entries = []
+async def _audit(service: LimitedService) -> list[Document]:
+    """The last entries of the audit log of each front end, the oldest first."""
+    entries: list[Document] = []
     for server in service.front_ends.servers:
         async with AdminClient(server.admin_url) as admin:
             entries += (await admin.audit(AUDIT_SHOWN))["entries"]
+    return sorted(entries, key=lambda entry: str(entry["ts"]))
+
+
+def _time_of_addition(entries: Iterable[Document], began_ms: int) -> float | None:
+    """The second of the run in which the service added a partition; None if it never did."""
+    added = (entry["ts"] for entry in entries if entry["action"] == ADDED)
+    first = next(added, None)
+    return None if first is None else datetime.fromisoformat(first).timestamp() - began_ms / 1_000
+
+
+def _line(entry: Document) -> str:
     shown = ("ts", "action", "target", "outcome", "details")
-    return tuple(", ".join(f"{name} {entry.get(name)}" for name in shown) for entry in entries)
+    return ", ".join(f"{name} {entry.get(name)}" for name in shown)
 
 
 def _figure(title: str, found: Mapping[str, list[ProvisionedRun]], limit: str) -> Figure:
@@ -196,6 +223,7 @@ def _figure(title: str, found: Mapping[str, list[ProvisionedRun]], limit: str) -
             "producer and then two consumers, and none leaves. Rates before the step are those of "
             "as long a time before the thirteenth client as is measured after it; rates after it "
             "leave out the first half.",
+            *_sizes(found),
             *(
                 f"audit log, {name}, first run: {line}"
                 for name, runs in found.items()
@@ -203,6 +231,17 @@ def _figure(title: str, found: Mapping[str, list[ProvisionedRun]], limit: str) -
             ),
         ),
     )
+
+
+def _sizes(found: Mapping[str, list[ProvisionedRun]]) -> Iterator[str]:
+    for number, run in enumerate(found.get(AutoPolicy.name, ()), 1):
+        if run.sized_s is None:
+            yield f"auto, run {number}: the service added no partition."
+        else:
+            yield (
+                f"auto, run {number}: the service added a partition after {run.sized_s:.0f} s, "
+                f"when {run.sized_for} client(s) had come."
+            )
 
 
 def _added_s(found: Mapping[str, list[ProvisionedRun]]) -> float:
@@ -238,14 +277,15 @@ def provisioning_claims(found: Mapping[str, list[ProvisionedRun]]) -> Iterator[V
         [steps["static"]],
         *SETTLED,
     )
+    if ByHandPolicy.name in found:
+        yield judge(
+            "a second partition raises the rate from 1.9 to 3.7, by 1.95 (fig. 11; by hand)",
+            "rate after the thirteenth client / before",
+            [steps[ByHandPolicy.name]],
+            *STEP,
+        )
     for name in found:
-        if name != "static":
-            yield judge(
-                f"a second partition raises the rate from 1.9 to 3.7, by 1.95 (fig. 11; {name})",
-                "rate after the thirteenth client / before",
-                [steps[name]],
-                *STEP,
-            )
+        if name != StaticPolicy.name:
             yield judge(
                 f"two partitions deliver more than one (fig. 10 and 11; {name})",
                 "rate at the end / static",

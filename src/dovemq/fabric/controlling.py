@@ -1,11 +1,13 @@
 """The driver of the controller: observes a queue, decides, and carries the decision out.
 
-The leading front end does this once a second for each queue that sizes itself. An action and the
-controller's memory of it are one compare-and-set of the queue, so that a driver may die at any
+The leading front end does this once a second for each queue that sizes itself. The front end that
+gets a new client does it before the client's election, if the queue must grow for it. An action and
+the controller's memory of it are one compare-and-set of the queue, so that a driver may die at any
 moment, and two of them do no harm: the one that loses reads the queue again and decides anew.
 Exchanges follow from the next observation; they need no memory.
 """
 
+import asyncio
 import collections
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,6 +23,9 @@ from dovemq.core.queue import Queue, QueueKey, QueueSettings
 from dovemq.fabric.actuator import Placement, carried_out, free_number
 from dovemq.fabric.autonomic import (
     ActionKind,
+    ClientEvent,
+    ClientJoins,
+    ClientRole,
     ControlAction,
     ControlDecision,
     ControlSettings,
@@ -39,6 +44,9 @@ LOAD_LEFT_MAX: Final = 0.9
 capacities would mark and unmark a partition forever."""
 EXCHANGED_MAX: Final = 1_000
 """Messages of one queue that move in one step. With one step in a second it is the rate."""
+
+
+_GROWTH: Final = (ActionKind.ADD, ActionKind.UNMARK)
 
 
 class ControlRecord(Struct, frozen=True):
@@ -87,6 +95,8 @@ class PartitionController:
         self._clock = clock
         self._placement = placement
         self._changed = changed
+        self._growing: set[int] = set()
+        """The numbers of queues that grow for a client at this moment."""
 
     async def step(self, queue: Queue) -> None:
         """Change the queue by at most one action; without one, exchange messages."""
@@ -103,9 +113,34 @@ class PartitionController:
             current = await self._catalogue.latest(queue.key)
         log.info("queue %s is changed by others all the time: it is sized later", queue.key)
 
-    def _planned(self, queue: Queue) -> tuple[ControlDecision, QueueSettings]:
+    async def make_room(self, queue: Queue, role: ClientRole) -> None:
+        """Let the queue grow for a client that is about to join, if nothing speaks against it.
+
+        Everything else is left to the leading front end, also what fails here. Clients that come
+        while the queue grows do not wait for it.
+        """
+        if queue.number in self._growing or not self._view.knows(queue):
+            return
+        decision, settings = self._planned(queue, ClientJoins(role))
+        if decision.action is None or decision.action.kind not in _GROWTH:
+            return
+        self._growing.add(queue.number)
+        # It goes on if the client leaves: what was changed is to be recorded.
+        await asyncio.shield(self._grown(queue, settings, decision.action))
+
+    async def _grown(self, queue: Queue, settings: QueueSettings, action: ControlAction) -> None:
+        try:
+            await self._replaced(queue, settings, action)
+        except DoveError as error:
+            log.warning("queue %s grows later: %s", queue.key, error)
+        finally:
+            self._growing.discard(queue.number)
+
+    def _planned(
+        self, queue: Queue, event: ClientEvent = None
+    ) -> tuple[ControlDecision, QueueSettings]:
         """The decision, and the settings of the queue after it."""
-        observation = self._view.observation(queue)
+        observation = self._view.observation(queue, event)
         wanted = control_settings(queue.settings, self._view.typical_capacity(queue))
         before = _shortened(queue.settings, observation.now_ms)
         decision, memory = decide(observation, before, wanted)

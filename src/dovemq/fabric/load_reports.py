@@ -17,17 +17,12 @@ from dovemq.core.errors import DoveError
 from dovemq.core.ports import Clock, Store
 from dovemq.core.queue import Queue
 from dovemq.fabric.members import Locality
-from dovemq.fabric.sessions import ClientCount
+from dovemq.fabric.session_counts import ClientCount, SessionCounts
 
 log = logging.getLogger(__name__)
 
 REPORTED_MAX: Final = 512
 """Partitions in one report, about 20 kB. The rest is left out, and its clients do not count."""
-
-
-class ClientCounts(Protocol):
-    def counts(self, queue_number: int) -> Mapping[int, ClientCount]:
-        """The clients of this front end by partition, at this moment."""
 
 
 class PartitionTraffic(Protocol):
@@ -36,11 +31,6 @@ class PartitionTraffic(Protocol):
     def operations(self, queue_number: int, partition: int) -> int: ...
 
     def operations_of_all(self) -> int: ...
-
-
-class NoClients:
-    def counts(self, queue_number: int) -> Mapping[int, ClientCount]:
-        return {}
 
 
 class NoTraffic:
@@ -82,17 +72,18 @@ class LoadReport(Struct, frozen=True):
 
 
 class LoadReports:
-    """The reports of this front end. `clients` may be set before the first report is taken."""
+    """The reports of this front end."""
 
     def __init__(
         self,
         store: Store,
         clock: Clock,
+        clients: SessionCounts,
         is_local: Locality,
         traffic: PartitionTraffic,
         utilisation: Callable[[], float],
     ) -> None:
-        self.clients: ClientCounts = NoClients()
+        self.clients = clients
         self.newest = LoadReport()
         self._store = store
         self._clock = clock

@@ -17,12 +17,12 @@ from dovemq.fabric.autonomic import (
     CapacityEstimate,
     CapacitySample,
     CapacitySettings,
+    ClientEvent,
     PartitionLoad,
     QueueLoad,
     estimate_capacity,
     typical_capacity,
 )
-from dovemq.fabric.autonomic.observation import ClientEvent
 from dovemq.fabric.load_reports import LoadReports, PartitionReport, decoded, joined
 
 OtherReports: TypeAlias = Callable[[], Iterable[bytes]]
@@ -64,6 +64,11 @@ class LoadView:
                 known = self._estimates.get(place)
                 estimates[place] = estimate_capacity(sample, known, self._settings)
         self._estimates = estimates
+
+    def knows(self, queue: Queue) -> bool:
+        """Whether reports of all active partitions were taken over."""
+        active = queue.settings.layout.active
+        return all((queue.number, number) in self._estimates for number in active)
 
     def reported(self, queue: Queue) -> dict[int, PartitionReport]:
         """The active partitions of a queue, with the clients, messages and work of each."""

@@ -6,7 +6,7 @@ order, fairness and the limits of groups holds for each partition; a group stays
 long as the active partitions are the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from dovemq.cluster.watchers import Wake
 from dovemq.core.commands import (
@@ -37,6 +37,9 @@ from dovemq.fabric.sessions import SessionTable
 from dovemq.fabric.together import counts_by_partition, divided, summed
 from dovemq.fabric.watching import Watching
 
+MakeRoom = Callable[[Queue, ClientRole], Awaitable[None]]
+"""Called before a client joins a queue that sizes itself: the queue may grow for it."""
+
 
 class LogicalPartition:
     def __init__(
@@ -47,9 +50,11 @@ class LogicalPartition:
         observer: Observer,
         is_local: Locality,
         sessions: SessionTable,
+        make_room: MakeRoom,
     ) -> None:
         self._clock = clock
         self._sessions = sessions
+        self._make_room = make_room
         self._auto = queue.settings.auto
         self._members = Members(store, queue, is_local)
         self._outlook = Outlook()
@@ -69,6 +74,8 @@ class LogicalPartition:
     async def send(self, drafts: Sequence[Draft], now_ms: int) -> list[Sent | Duplicate]:
         """A request's drafts without a group stay together; the others go by their group."""
         members, outlook = self._members, self._outlook
+        if self._auto:
+            await self.join(ClientRole.PRODUCER)
         ungrouped = self._target(now_ms)
 
         async def sent(number: int, some: Sequence[Draft]) -> list[Sent | Duplicate]:
@@ -82,14 +89,23 @@ class LogicalPartition:
 
     async def lease(self, ask: Ask, now_ms: int) -> Leased:
         self._watching.keep(self._receiving.waits_for_arrivals)
+        if self._auto:
+            await self.join(ClientRole.CONSUMER)
         return await self._receiving.lease(ask, now_ms, self._first() if self._auto else ())
 
+    async def join(self, role: ClientRole) -> None:
+        """Elect a partition for the client that asks now, if it is new in this role."""
+        if self._sessions.is_new(self.queue, role):
+            await self._make_room(self.queue, role)
+            if self._auto:
+                self._sessions.place(self.queue, role)
+
     async def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> list[Settlement]:
         async def settled(number: int, some: Sequence[Receipt]) -> list[Settlement]:
             partition = self._members[number]
-            answers = await partition.settle(some, self._clock.now_ms(), moved=moved)
+            answers = await partition.settle(some, self._clock.now_ms(), moved=moved, forced=forced)
             self._in_flight.gave(-answers.count(Settlement.SETTLED))
             return answers
 

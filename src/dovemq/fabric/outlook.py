@@ -65,11 +65,15 @@ class Outlook:
 
     def stale(self, now_ms: int) -> set[int]:
         """Partitions that may have messages now, as far as they can be asked."""
+        if not self._dues_ms and not self._resting_ms:
+            return set(self._hinted)
         due = {number for number, due_ms in self._dues_ms.items() if due_ms <= now_ms}
         return (self._hinted | due) - self.resting(now_ms)
 
     def next_due_ms(self, now_ms: int) -> int | None:
         """The earliest time at which a look may find what there is not now."""
+        if not self._dues_ms and not self._resting_ms:
+            return None
         dues_ms = dict(self._dues_ms)
         for number in self.resting(now_ms):
             if number in self._hinted or dues_ms.get(number, now_ms + 1) <= now_ms:

@@ -128,7 +128,7 @@ class Receiving:
             await self._give_back(gathered)
             raise
         finally:
-            if self._outlook.stale(self._clock.now_ms()):
+            if not self._is_nothing_there():
                 self.parking.wake_one()
         if gathered.failure and not gathered.messages and not gathered.exhausted:
             raise gathered.failure
@@ -152,6 +152,8 @@ class Receiving:
 
     async def _search(self, ask: Ask, gathered: _Gathered, first: Sequence[int]) -> None:
         settings = self._settings
+        if self._polls(ask) and self._outlook.watched and self._is_nothing_there():
+            return
         self._members.begin_receive()
         if first and await self._found_first(first, ask, gathered):
             return
@@ -162,7 +164,7 @@ class Receiving:
         rds = settings.strategy == "rds"
         sleep_ms = self._sleep.sleep_ms(settings.sleep_ms, now_ms) if rds else 0
         search = begin(ask.count_max, settings, ask.wait_ms, sleep_ms, now_ms)
-        while True:
+        while search.found < search.wanted:
             step = self._next(search, settings, ask, own)
             if isinstance(step, TryPartition):
                 found = await self._look(step, ask, gathered)
@@ -207,6 +209,10 @@ class Receiving:
         if untried:
             return self._chosen(search, settings, untried, now_ms)
         return self._parked(search, now_ms)
+
+    def _is_nothing_there(self) -> bool:
+        """Whether no watched partition can have messages now."""
+        return not self._outlook.stale(self._clock.now_ms())
 
     def _polls(self, ask: Ask) -> bool:
         return ask.wait_ms > 0 and self._settings.strategy != "rds"

@@ -11,8 +11,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from msgspec import Struct
-
 from dovemq.core.partitions import ControlMemory
 from dovemq.core.ports import Clock
 from dovemq.core.queue import Queue
@@ -27,6 +25,7 @@ from dovemq.fabric.autonomic import (
     elect_again,
     standing_of,
 )
+from dovemq.fabric.session_counts import ClientCount, SessionCounts
 
 SESSIONS_MAX: Final = 100_000
 """Sessions of a front end. Above it the one that was silent longest ends: its client is elected
@@ -37,11 +36,6 @@ considerations of one session. Other front ends learn of a migration later than 
 many sessions meanwhile, the same imbalance would be mended several times over."""
 LoadSource = Callable[[Queue], QueueLoad]
 """The sessions and messages of a queue at all front ends, as far as this one knows."""
-
-
-class ClientCount(Struct, frozen=True):
-    producers: int = 0
-    consumers: int = 0
 
 
 class SessionPlace:
@@ -69,49 +63,35 @@ class SessionPlace:
         self.considered_ms = 0
 
 
-class _QueueSessions:
-    """The numbers of producers and consumers by partition, and the time of the last migration."""
-
-    __slots__ = ("counts", "migrated_ms")
-
-    def __init__(self) -> None:
-        self.counts: dict[int, ClientCount] = {}
-        self.migrated_ms = 0
-
-    def add(self, place: SessionPlace, change: int) -> None:
-        before = self.counts.get(place.partition, ClientCount())
-        producers, consumers = before.producers, before.consumers
-        if place.role is ClientRole.PRODUCER:
-            producers += change
-        else:
-            consumers += change
-        if producers or consumers:
-            self.counts[place.partition] = ClientCount(producers, consumers)
-        else:
-            del self.counts[place.partition]
-
-
 class SessionTable:
-    """`loads` may be set once the load of other front ends is known; by itself it is the own."""
+    """`counts` are kept here. `loads` are those of all front ends; by itself they are the own."""
 
     def __init__(
-        self, clock: Clock, loads: LoadSource | None = None, sessions_max: int = SESSIONS_MAX
+        self,
+        clock: Clock,
+        counts: SessionCounts,
+        loads: LoadSource | None = None,
+        sessions_max: int = SESSIONS_MAX,
     ) -> None:
-        self.loads: LoadSource = loads or self._own_load
         self._clock = clock
+        self._counts = counts
+        self._loads = loads or self._own_load
         self._sessions_max = sessions_max
         # The longest silent first.
         self._places: OrderedDict[tuple[int, bool, ClientSession], SessionPlace] = OrderedDict()
         self._of_session: dict[ClientSession, dict[tuple[int, bool], None]] = {}
-        self._of_queue: dict[int, _QueueSessions] = {}
+        self._migrated_ms: dict[int, int] = {}
+        """The time of the last migration by queue, as long as the queue has sessions."""
 
     def __len__(self) -> int:
         return len(self._places)
 
-    def counts(self, queue_number: int) -> dict[int, ClientCount]:
-        """The sessions of this front end by partition; partitions without any are left out."""
-        known = self._of_queue.get(queue_number)
-        return dict(known.counts) if known else {}
+    def is_new(self, queue: Queue, role: ClientRole) -> bool:
+        """Whether the client that asks now has no place yet, and will get one."""
+        session = SESSION.get()
+        if session is None or session.ended:
+            return False
+        return (queue.number, role is ClientRole.PRODUCER, session) not in self._places
 
     def place(self, queue: Queue, role: ClientRole) -> SessionPlace | None:
         """The place of the client that asks now; None for work that no client has asked for.
@@ -139,7 +119,7 @@ class SessionTable:
 
     def end_queue(self, queue_number: int) -> None:
         """End all sessions of a queue that is gone, or that has none any more."""
-        if queue_number in self._of_queue:
+        if self._counts.counts(queue_number):
             for place in [e for e in self._places.values() if e.queue_number == queue_number]:
                 self._leave(place)
 
@@ -155,17 +135,16 @@ class SessionTable:
         producer = role is ClientRole.PRODUCER
         known[queue.number, producer] = None
         self._places[queue.number, producer, session] = place
-        self._of_queue.setdefault(queue.number, _QueueSessions()).add(place, 1)
+        self._counts.add(queue.number, place.partition, role, 1)
         return place
 
     def _leave(self, place: SessionPlace) -> None:
         number, producer = place.queue_number, place.role is ClientRole.PRODUCER
         del self._places[number, producer, place.session]
         self._of_session.get(place.session, {}).pop((number, producer), None)
-        of_queue = self._of_queue[number]
-        of_queue.add(place, -1)
-        if not of_queue.counts:
-            del self._of_queue[number]
+        self._counts.add(number, place.partition, place.role, -1)
+        if not self._counts.counts(number):
+            self._migrated_ms.pop(number, None)
 
     def _ended(self, session: ClientSession) -> None:
         for number, producer in self._of_session.pop(session):
@@ -177,37 +156,32 @@ class SessionTable:
         A parked receive looks again within its own request, or beside another call.
         """
         session, now_ms = place.session, self._clock.now_ms()
-        of_queue = self._of_queue[queue.number]
         if session.requests == place.request or session.calls > 1:
             return
-        if now_ms - max(place.considered_ms, of_queue.migrated_ms) < MIGRATION_MS:
+        migrated_ms = self._migrated_ms.get(queue.number, 0)
+        if now_ms - max(place.considered_ms, migrated_ms) < MIGRATION_MS:
             return
         place.considered_ms = now_ms
         election = elect_again(self._standing(queue), place.role, place.partition)
         if election is not None:
-            of_queue.add(place, -1)
+            self._counts.add(queue.number, place.partition, place.role, -1)
             place.partition = election.partition
-            of_queue.add(place, 1)
-            of_queue.migrated_ms = now_ms
+            self._counts.add(queue.number, place.partition, place.role, 1)
+            self._migrated_ms[queue.number] = now_ms
 
     def _standing(self, queue: Queue) -> QueueStanding:
         """The active partitions, also those that the source of loads has not heard of yet."""
-        load, memory = self.loads(queue), queue.settings.control
+        load, memory = self._loads(queue), queue.settings.control
         known = {each.number: each for each in load.partitions}
-        active = queue.settings.layout.active
-        partitions = tuple(
-            known.get(number) or self._own_load_of(queue.number, number) for number in active
-        )
-        if active == (memory.marked,):
+        partitions = tuple(known.get(own.number, own) for own in self._own_load(queue).partitions)
+        if queue.settings.layout.active == (memory.marked,):
             memory = ControlMemory()
         return standing_of(QueueLoad(load.now_ms, partitions), memory)
 
     def _own_load(self, queue: Queue) -> QueueLoad:
-        active = queue.settings.layout.active
-        partitions = tuple(self._own_load_of(queue.number, number) for number in active)
-        return QueueLoad(self._clock.now_ms(), partitions)
-
-    def _own_load_of(self, queue_number: int, number: int) -> PartitionLoad:
-        known = self._of_queue.get(queue_number)
-        count = known.counts.get(number, ClientCount()) if known else ClientCount()
-        return PartitionLoad(number, count.producers, count.consumers, CapacitySettings().start)
+        counts, capacity = self._counts.counts(queue.number), CapacitySettings().start
+        partitions = []
+        for number in queue.settings.layout.active:
+            count = counts.get(number, ClientCount())
+            partitions.append(PartitionLoad(number, count.producers, count.consumers, capacity))
+        return QueueLoad(self._clock.now_ms(), tuple(partitions))

@@ -19,6 +19,7 @@ from dovemq.fabric.exchange import Exchange
 from dovemq.fabric.load_reports import LoadReports, NoTraffic, PartitionTraffic
 from dovemq.fabric.load_view import LoadView, OtherReports, no_others
 from dovemq.fabric.members import Locality, everywhere_local
+from dovemq.fabric.session_counts import SessionCounts
 
 log = logging.getLogger(__name__)
 
@@ -49,9 +50,12 @@ class SelfSizing:
         exchange: Exchange,
         clock: Clock,
         changed: Callable[[Queue], None],
+        clients: SessionCounts,
         ports: SizingPorts,
     ) -> None:
-        self.reports = LoadReports(store, clock, ports.is_local, ports.traffic, ports.utilisation)
+        self.reports = LoadReports(
+            store, clock, clients, ports.is_local, ports.traffic, ports.utilisation
+        )
         self.view = LoadView(self.reports, clock, ports.others)
         self.controller = PartitionController(
             store.catalogue, self.view, exchange, clock, ports.placement, changed

@@ -17,7 +17,7 @@ import msgspec
 from dovemq.core.errors import DoveError
 from dovemq.core.hint_meters import HintMeters
 from dovemq.core.observing import Observer
-from dovemq.core.ports import Catalogue, Clock, Partition, Store
+from dovemq.core.ports import Catalogue, Clock, Ledger, Partition, Store
 from dovemq.core.queue import Queue
 from dovemq.fabric.autonomic import ClientRole
 from dovemq.fabric.draining import DrainingPartitions
@@ -25,6 +25,7 @@ from dovemq.fabric.exchange import Exchange
 from dovemq.fabric.explaining import QueueExplanation, explained
 from dovemq.fabric.logical import LogicalPartition
 from dovemq.fabric.members import Locality, everywhere_local
+from dovemq.fabric.session_counts import SessionCounts
 from dovemq.fabric.sessions import SessionTable
 from dovemq.fabric.sizing import SelfSizing, SizingPorts
 
@@ -46,6 +47,7 @@ class FabricStore:
         observer: Observer | None = None,
         is_local: Locality = everywhere_local,
         sizing: SizingPorts | None = None,
+        clients: SessionCounts | None = None,
         hints: HintMeters | None = None,
     ) -> None:
         self.receipt_key = store.receipt_key
@@ -56,16 +58,15 @@ class FabricStore:
         self._is_local = is_local
         self._logical: dict[int, LogicalPartition] = {}
         self._drained = False
-        self.sessions = SessionTable(clock)
         self._upkeep: asyncio.Task[None] | None = None
         self._leads: Callable[[], bool] = lambda: True
         self.exchange = Exchange(store, clock, self._observer)
         self.draining = DrainingPartitions(store, self.exchange, clock, self._changed)
         ports = sizing or SizingPorts(is_local=is_local)
         self.hints = hints or HintMeters()
-        self.sizing = SelfSizing(store, self.exchange, clock, self._changed, ports)
-        self.sizing.reports.clients = self.sessions
-        self.sessions.loads = self.sizing.view.observation
+        self.clients = clients or SessionCounts()
+        self.sizing = SelfSizing(store, self.exchange, clock, self._changed, self.clients, ports)
+        self.sessions = SessionTable(clock, self.clients, self.sizing.view.observation)
 
     def start(self, leads: Callable[[], bool] = lambda: True) -> None:
         """`leads` tells whether this front end takes care of partitions for all, at this moment."""
@@ -75,6 +76,10 @@ class FabricStore:
     @property
     def catalogue(self) -> Catalogue:
         return self._store.catalogue
+
+    @property
+    def ledger(self) -> Ledger:
+        return self._store.ledger
 
     @property
     def parked(self) -> int:
@@ -106,10 +111,11 @@ class FabricStore:
             found, sentences=(*found.sentences, *self.hints.explain(queue))
         )
 
-    def join(self, queue: Queue, role: ClientRole) -> None:
+    async def join(self, queue: Queue, role: ClientRole) -> None:
         """Elect a partition for the client that asks now, before it uses the queue in this role."""
-        if queue.settings.auto:
-            self.sessions.place(queue, role)
+        partition = self.partition(queue, 0)
+        if isinstance(partition, LogicalPartition) and queue.settings.auto:
+            await partition.join(role)
 
     def drain(self) -> None:
         """Answer the receives that wait inside queues, now and from now on."""
@@ -154,7 +160,13 @@ class FabricStore:
 
     def _add(self, queue: Queue) -> LogicalPartition:
         logical = LogicalPartition(
-            self._store, queue, self._clock, self._observer, self._is_local, self.sessions
+            self._store,
+            queue,
+            self._clock,
+            self._observer,
+            self._is_local,
+            self.sessions,
+            self.sizing.controller.make_room,
         )
         if self._drained:
             logical.drain()

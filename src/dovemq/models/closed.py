@@ -70,6 +70,20 @@ class ClosedStation:
         return self.kind != "delay"
 
     @property
+    def exponential(self) -> bool:
+        """Says whether the services of all that come are exponential, in order, and of one speed.
+
+        The times of other stations depend on more than means, which are all that a network of
+        product form has.
+        """
+        return self.kind == "fcfs" and len(set(self.speeds)) < 2
+
+    @property
+    def service_rate(self) -> float:
+        """The rate of one server at a station whose service time is the same for all classes."""
+        return (self.speeds[0] if self.speeds else 1.0) / max(self.service_times)
+
+    @property
     def load_dependent(self) -> bool:
         """Says whether the speed changes with the number present, other than at a delay."""
         return self.waits and (self.servers > 1 or len(set(self.speeds)) > 1)

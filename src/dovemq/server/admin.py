@@ -21,7 +21,9 @@ from dovemq.server.admin_routes import ROUTES
 from dovemq.server.admin_store import METRICS_PATH
 from dovemq.server.admin_views import JSON
 from dovemq.server.answers import StreamedResponse
+from dovemq.server.cookies import cookie_token
 from dovemq.server.local_only import comes_from_another_site
+from dovemq.server.openapi import openapi_document
 from dovemq.service.audit import AuditEntry, audited, bounded
 from dovemq.service.failure_limits import FailureLimit
 from dovemq.service.throttle import Throttle
@@ -41,6 +43,10 @@ _STATUSES: Final = (
     (errors.QueueMissing, HTTPStatus.NOT_FOUND),
     (errors.AccountMissing, HTTPStatus.NOT_FOUND),
     (errors.CredentialMissing, HTTPStatus.NOT_FOUND),
+    (errors.WorkflowMissing, HTTPStatus.NOT_FOUND),
+    (errors.JobMissing, HTTPStatus.NOT_FOUND),
+    (errors.TaskMissing, HTTPStatus.NOT_FOUND),
+    (errors.JobRefused, HTTPStatus.CONFLICT),
     (errors.AccountExists, HTTPStatus.CONFLICT),
     (errors.AccountNotEmpty, HTTPStatus.CONFLICT),
     (errors.AccountProtected, HTTPStatus.CONFLICT),
@@ -82,6 +88,7 @@ class AdminApi:
         timer_ns: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
         self._context = context
+        context.openapi = openapi_document(ROUTES)
         self._keyring = keyring
         self._metrics_open = metrics_open
         self._log_requests = log_requests
@@ -124,7 +131,7 @@ class AdminApi:
         if chosen is None:
             raise _no_such_route([route for route, _ in found])
         route, path = chosen
-        call = AdminCall(path, caller, request.peer)
+        call = AdminCall(path, caller, request.peer, origin=request)
         if not route.audited:
             return await self._act(route, call, request)
         return await self._recorded(route, call, request, request_id)
@@ -184,19 +191,28 @@ class AdminApi:
         accounts, now_ms = self._context.service.accounts, self._context.now_ms
         if self._admission is None:
             return Caller(accounts.get(accounts.root))
+        cookie = None
+        if "authorization" not in request.headers and "X-Amz-Signature=" not in request.query:
+            cookie = cookie_token(request)
+        if cookie is not None:
+            return self._session_caller(cookie, now_ms, in_cookie=True)
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != BEARER:
             shown = scheme == basic.SCHEME
             key = self._admission.admit(request, now_ms, self._shown_key if shown else None)
             return Caller(accounts.get(key.account), key.key_id)
-        session = self._context.sessions.use(token.strip(), now_ms)
+        return self._session_caller(token.strip(), now_ms)
+
+    def _session_caller(self, token: str, now_ms: int, *, in_cookie: bool = False) -> Caller:
+        session = self._context.sessions.use(token, now_ms)
         if session is None:
             raise SessionEnded()
-        account = accounts.get(session.account)
+        account = self._context.service.accounts.get(session.account)
         if not account.enabled:
             raise SessionEnded()
+        assert self._admission is not None
         self._admission.charge(account.number, now_ms)
-        return Caller(account, token=token.strip())
+        return Caller(account, token=token, in_cookie=in_cookie)
 
     def _shown_key(self, request: HttpRequest, now_ms: int) -> AccessKey:
         assert self._keyring is not None

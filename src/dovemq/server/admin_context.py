@@ -14,7 +14,7 @@ from dovemq.core.accounts import Account, Role
 from dovemq.core.errors import AuditUnwritable, RequestError
 from dovemq.core.queue import Queue, QueueKey
 from dovemq.fabric.explaining import QueueExplanation
-from dovemq.http import HttpResponse
+from dovemq.http import HttpRequest, HttpResponse
 from dovemq.server.admin_views import Document
 from dovemq.server.answers import StreamedResponse
 from dovemq.server.audit import AuditLog, MemoryAudit
@@ -23,9 +23,12 @@ from dovemq.server.care import ClusterView, StoreCare
 from dovemq.server.measurements import Measurements
 from dovemq.server.metrics import Metrics
 from dovemq.server.sessions import LoginLimits, Sessions
+from dovemq.server.snapshots import Snapshots
 from dovemq.service import Service
 
 PAGE: Final = limits.Range(1, 1_000)
+BODY_BYTES_MAX: Final = 64 << 10
+"""Size of a body, unless the route allows more."""
 PAGE_DEFAULT: Final = 100
 """Items of a list that are returned at once."""
 
@@ -47,6 +50,8 @@ class Caller(Struct, frozen=True):
     account: Account
     key_id: str | None = None
     token: str | None = None
+    in_cookie: bool = False
+    """The token came in the cookie of a browser."""
 
 
 @dataclass(slots=True)
@@ -63,6 +68,7 @@ class AdminCall:
     body: Any = None
     target: str = ""
     notes: dict[str, Any] = field(default_factory=dict)
+    origin: HttpRequest | None = None
 
     def __post_init__(self) -> None:
         self.target = "/".join(self.path.values())
@@ -100,6 +106,7 @@ class AdminContext:
     gauges: Callable[[], Mapping[str, int]]
     care: StoreCare | None = None
     _: KW_ONLY
+    new_id: Callable[[], str]
     cluster: ClusterView | None = None
     leaving: Callable[[], bool] = lambda: False
     """Whether the server will stop soon, and serves the requests that still come."""
@@ -109,6 +116,9 @@ class AdminContext:
     sessions: Sessions = field(default_factory=Sessions)
     explain: Callable[[Queue], Awaitable[QueueExplanation]] | None = None
     metrics: Metrics | None = None
+    snapshots: Snapshots | None = None
+    openapi: Document = field(default_factory=dict)
+    """The OpenAPI document, which `AdminApi` makes from all routes."""
     measurements: Measurements = field(default_factory=Measurements)
     backups: Backups | None = field(init=False)
     verifying: bool = False
@@ -156,7 +166,8 @@ class AdminRoute(Struct, frozen=True):
     if it is not `signed`. With `own` an account needs no role for its own queues. `query` names
     the allowed parameters and `body` the type of the body; anything else is refused. If it is
     `audited` its calls are recorded, without the `unrecorded` fields of the body. `credentials`:
-    it creates access or changes it, so it is refused while signatures are not checked.
+    it creates access or changes it, so it is refused while signatures are not checked. A larger
+    body than `body_bytes_max` is refused.
     """
 
     method: str
@@ -169,6 +180,7 @@ class AdminRoute(Struct, frozen=True):
     unrecorded: tuple[str, ...] = ()
     own: bool = False
     credentials: bool = False
+    body_bytes_max: int = BODY_BYTES_MAX
     name: str = ""
     summary: str = ""
     act: Act | None = None

@@ -1,13 +1,16 @@
-"""Routes for queues and their messages."""
+"""Routes for queues: list, show, explain, create, change, purge and remove."""
 
-from typing import Final
+import contextlib
+from collections.abc import Iterator
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta, Struct
 
 from dovemq.core import limits
 from dovemq.core.accounts import Role
-from dovemq.core.commands import Peek
-from dovemq.core.sending import message_bytes
+from dovemq.core.errors import InvalidAttribute, UnknownAttribute
+from dovemq.core.queue import RANGES, Queue
 from dovemq.server.admin_context import (
     PAGE_DEFAULT,
     AdminCall,
@@ -18,19 +21,31 @@ from dovemq.server.admin_context import (
 from dovemq.server.admin_views import (
     Document,
     dequeue_document,
-    message_document,
     queue_document,
 )
 from dovemq.server.control_audit import control_actions
+from dovemq.sqs.actions.queues import check_tags
+from dovemq.sqs.arns import QueueNames
+from dovemq.sqs.attributes import CHOICES, SETTABLE, QueueAttribute, read_changes, written
+from dovemq.sqs.faults import text_of
 from dovemq.telemetry.meter import QueueTally
 
-PEEK_DEFAULT: Final = 10
-PEEK_STEP: Final = 16
-"""Messages read at a time, so that a page of large messages is never all in memory."""
-PEEK_BYTES_MAX: Final = 8 << 20
-"""Size of bodies and attributes at which a page of messages ends early."""
-_SEQUENCE: Final = limits.Range(0, 2**63 - 1)
-_PARTITION: Final = limits.Range(0, limits.PARTITIONS.most - 1)
+
+class NewQueue(Struct, frozen=True, forbid_unknown_fields=True):
+    """Attributes by their names in SQS, with values as text."""
+
+    attributes: dict[str, str] = {}
+    tags: dict[str, str] = {}
+
+
+class QueueChanges(Struct, frozen=True, forbid_unknown_fields=True):
+    attributes: Annotated[dict[str, str], Meta(min_length=1)]
+
+
+@AdminRoute("GET", "/v1/attributes", None)
+async def list_attributes(admin: AdminContext, call: AdminCall) -> Document:
+    """The attributes of queues that can be set, with their forms, choices and ranges."""
+    return {"attributes": [_attribute_document(each) for each in SETTABLE]}
 
 
 @AdminRoute("GET", "/v1/queues", Role.VIEWER, query=("prefix", "after", "limit"), own=True)
@@ -53,7 +68,13 @@ async def show_queue(admin: AdminContext, call: AdminCall) -> Document:
     queue = await admin.service.queues.find(call.queue)
     document = queue_document(queue, await admin.service.queues.counts(queue))
     tally = admin.metrics.tally(queue) if admin.metrics else QueueTally(queue.key)
-    return {**document, "dequeue": dequeue_document(queue, tally)}
+    sources = await admin.service.queues.sources(queue.key)
+    return {
+        **document,
+        "attributes": _attributes(admin, queue),
+        "sources": [str(each.key) for each in sources],
+        "dequeue": dequeue_document(queue, tally),
+    }
 
 
 @AdminRoute("GET", "/v1/queues/{account}/{name}/explanation", Role.VIEWER, own=True)
@@ -69,41 +90,47 @@ async def explain_queue(admin: AdminContext, call: AdminCall) -> Document:
     return {**explanation, "actions": await control_actions(admin.audit, queue.key)}
 
 
+@AdminRoute("PUT", "/v1/queues/{account}/{name}", Role.ADMIN, body=NewQueue, audited=True, own=True)
+async def create_queue(admin: AdminContext, call: AdminCall) -> Document:
+    """Creates a queue with the attributes of SQS; an equal one that exists is returned."""
+    wanted: NewQueue = call.body
+    key = call.queue
+    admin.service.accounts.get(key.account)
+    fifo = wanted.attributes.get("FifoQueue", "").lower() == "true" or key.fifo
+    attributes = {**wanted.attributes, "FifoQueue": "true"} if fifo else wanted.attributes
+    check_tags(wanted.tags)
+    with _wire_names():
+        changes = read_changes(
+            attributes, QueueNames(admin.region), key.account, fifo=fifo, creating=True
+        )
+        queue = await admin.service.queues.create(key, changes, wanted.tags)
+    return queue_document(queue, await admin.service.queues.counts(queue))
+
+
 @AdminRoute(
-    "GET", "/v1/queues/{account}/{name}/messages", Role.OPERATOR, query=("after", "limit"), own=True
+    "PATCH", "/v1/queues/{account}/{name}", Role.ADMIN, body=QueueChanges, audited=True, own=True
 )
-async def peek_messages(admin: AdminContext, call: AdminCall) -> Document:
-    """Messages in order of their sequence, without receiving them.
-
-    In a queue of several partitions `next` is SEQUENCE.PARTITION.
-    """
-    left = call.number("limit", PEEK_DEFAULT, limits.PEEK_COUNT)
-    after, partition = _after(call)
+async def change_queue(admin: AdminContext, call: AdminCall) -> Document:
+    """Changes the given attributes of a queue; if one is invalid, none is changed."""
+    wanted: QueueChanges = call.body
     queue = await admin.service.queues.find(call.queue)
-    documents: list[Document] = []
-    size = 0
-    more = True
-    while left and more and size < PEEK_BYTES_MAX:
-        step = min(left, PEEK_STEP)
-        page = await admin.service.messages.peek(queue, Peek(step, after, partition))
-        for peeked in page:
-            documents.append(message_document(peeked))
-            size += message_bytes(peeked.message.body, peeked.message.attributes)
-        more = len(page) == step
-        left -= len(page)
-        if page:
-            after, partition = page[-1].message.sequence, page[-1].partition
-    following = f"{after}.{partition or 0}" if queue.settings.layout.highest else after
-    return {"messages": documents, "next": following if more else None}
+    with _wire_names():
+        changes = read_changes(
+            wanted.attributes,
+            QueueNames(admin.region),
+            queue.key.account,
+            fifo=queue.settings.fifo,
+            creating=False,
+        )
+        changed = await admin.service.queues.change(queue.key, changes)
+    return {"attributes": _attributes(admin, changed)}
 
 
-def _after(call: AdminCall) -> tuple[int, int | None]:
-    """The sequence after which a page begins, and the partition if there is one."""
-    text, dot, partition = call.query.get("after", "").partition(".")
-    sequence = call.number_of("after", text, 0, _SEQUENCE)
-    if not dot:
-        return sequence, None
-    return sequence, call.number_of("after", partition or "-", 0, _PARTITION)
+@AdminRoute("DELETE", "/v1/queues/{account}/{name}", Role.ADMIN, audited=True, own=True)
+async def remove_queue(admin: AdminContext, call: AdminCall) -> Document:
+    """Removes a queue with its messages."""
+    await admin.service.queues.remove(call.queue)
+    return {"removed": str(call.queue)}
 
 
 @AdminRoute("DELETE", "/v1/queues/{account}/{name}/messages", Role.ADMIN, audited=True, own=True)
@@ -111,3 +138,33 @@ async def purge_queue(admin: AdminContext, call: AdminCall) -> Document:
     """Deletes all messages of a queue."""
     await admin.service.queues.purge(call.queue)
     return {"purged": str(call.queue)}
+
+
+def _attributes(admin: AdminContext, queue: Queue) -> Document:
+    """The attributes that can be set, as they are on the wire."""
+    names = QueueNames(admin.region)
+    found = {each.name: written(each.name, queue, names, None) for each in SETTABLE}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _attribute_document(attribute: QueueAttribute) -> Document:
+    allowed = RANGES.get(attribute.field)
+    unit = limits.SECOND_MS if attribute.form == "seconds" else 1
+    return {
+        "name": attribute.name,
+        "form": attribute.form,
+        "fifo": attribute.fifo,
+        "extended": attribute.extended,
+        "choices": list(CHOICES.get(attribute.field, ())),
+        "least": allowed.least // unit if allowed else None,
+        "most": allowed.most // unit if allowed else None,
+    }
+
+
+@contextlib.contextmanager
+def _wire_names() -> Iterator[None]:
+    """Errors about attributes use the names that the request has."""
+    try:
+        yield
+    except (InvalidAttribute, UnknownAttribute) as error:
+        raise AdminRefusal("InvalidAttribute", text_of(error, query=False)) from None

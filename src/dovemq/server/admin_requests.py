@@ -47,6 +47,9 @@ def read_body(route: AdminRoute, request: HttpRequest) -> Any:
         if request.body:
             raise AdminRefusal("InvalidBody", "This route takes no body.")
         return None
+    if len(request.body) > route.body_bytes_max:
+        text = f"A body here has at most {route.body_bytes_max} bytes."
+        raise AdminRefusal("BodyTooLong", text, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     # Browsers send other content types for any web page without a preflight request.
     if kind != JSON:

@@ -3,18 +3,23 @@
 import asyncio
 from http import HTTPStatus
 
+import msgspec
 from msgspec import Struct
 
 from dovemq.core.accounts import Account
 from dovemq.core.errors import AccessDenied, AccountMissing
-from dovemq.http import client_of
+from dovemq.http import HttpRequest, HttpResponse, client_of
 from dovemq.server.admin_context import AdminCall, AdminContext, AdminRefusal, AdminRoute, Caller
-from dovemq.server.admin_views import Document
+from dovemq.server.admin_views import JSON, Document
+from dovemq.server.cookies import check_same_site, csrf_of, set_cookie
 
 
 class Login(Struct, frozen=True, forbid_unknown_fields=True):
+    """With `cookie` the token is set as a cookie, for the pages of a browser."""
+
     account: str
     password: str
+    cookie: bool = False
 
     def __repr__(self) -> str:
         return f"Login({self.account!r})"
@@ -29,16 +34,27 @@ class Login(Struct, frozen=True, forbid_unknown_fields=True):
     audited=True,
     unrecorded=("account", "password"),
 )
-async def log_in(admin: AdminContext, call: AdminCall) -> Document:
-    """Returns a token for `Authorization: Bearer`, valid for 12 hours, or 1 hour without use."""
+async def log_in(admin: AdminContext, call: AdminCall) -> Document | HttpResponse:
+    """Returns a token for `Authorization: Bearer`, valid for 12 hours, or 1 hour without use.
+
+    With `cookie` a browser gets the token as a cookie that scripts cannot read, and the answer has
+    `csrf`, which each change then needs in the header X-DoveMQ-CSRF.
+    """
     login: Login = call.body
+    request = call.origin
+    assert request is not None
+    if login.cookie:
+        check_same_site(request)
     call.target = _number(admin, login.account)
     account = await _checked(admin, login, client_of(call.peer))
     if account is None:
         raise AccessDenied("There is no such account, or this is not its password.")
     token, session = admin.sessions.open(account.number, admin.now_ms)
-    call.caller = Caller(account, token=token)
-    return {"token": token, **_session_document(call.caller), "ends_ms": session.ends_ms}
+    call.caller = Caller(account, token=token, in_cookie=login.cookie)
+    shown = {**_session_document(call.caller), "ends_ms": session.ends_ms}
+    if login.cookie:
+        return _with_cookie(request, shown, token)
+    return {"token": token, **shown}
 
 
 async def _checked(admin: AdminContext, login: Login, client: str) -> Account | None:
@@ -66,14 +82,21 @@ async def show_session(admin: AdminContext, call: AdminCall) -> Document:
 
 
 @AdminRoute("DELETE", "/v1/sessions/current", None, audited=True)
-async def log_out(admin: AdminContext, call: AdminCall) -> Document:
+async def log_out(admin: AdminContext, call: AdminCall) -> Document | HttpResponse:
     """Ends the session of this token."""
     assert call.caller is not None
     if call.caller.token is None:
         text = "The request uses an access key, not a session."
         raise AdminRefusal("NoSession", text, HTTPStatus.NOT_FOUND)
     admin.sessions.end(call.caller.token)
+    if call.caller.in_cookie and call.origin is not None:
+        return _with_cookie(call.origin, {"ended": True}, "")
     return {"ended": True}
+
+
+def _with_cookie(request: HttpRequest, document: Document, token: str) -> HttpResponse:
+    header = set_cookie(request.headers.get("host", ""), token, secure=request.secure)
+    return HttpResponse(HTTPStatus.OK, JSON, msgspec.json.encode(document), (header,))
 
 
 def _number(admin: AdminContext, text: str) -> str:
@@ -86,8 +109,11 @@ def _number(admin: AdminContext, text: str) -> str:
 
 def _session_document(caller: Caller) -> Document:
     account = caller.account
-    return {
+    document = {
         "account": account.number,
         "name": account.name,
         "role": account.role.value if account.role else None,
     }
+    if caller.in_cookie and caller.token is not None:
+        document["csrf"] = csrf_of(caller.token)
+    return document

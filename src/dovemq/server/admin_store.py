@@ -41,6 +41,12 @@ async def about(admin: AdminContext, call: AdminCall) -> HttpResponse:
     return HttpResponse(HTTPStatus.OK, "text/plain", _ABOUT)
 
 
+@AdminRoute("GET", "/v1/openapi.json", None, signed=False)
+async def show_openapi(admin: AdminContext, call: AdminCall) -> Document:
+    """The OpenAPI document of this API."""
+    return admin.openapi
+
+
 @AdminRoute("GET", "/health/live", None, signed=False)
 async def live(admin: AdminContext, call: AdminCall) -> Document:
     """200 while the process runs."""

@@ -108,12 +108,13 @@ class HintAudit:
             log.warning("queue %s: its order hint changed without an audit: %s", queue, error)
 
 
-async def control_actions(audit: AuditLog, queue: QueueKey) -> list[Document]:
-    """The newest actions of the controller on a queue, the newest first."""
+async def control_actions(audit: AuditLog, queue: QueueKey | None) -> list[Document]:
+    """The newest actions of the controller on a queue, or on all, the newest first."""
     entries = await audit.page(None, LOOKED_MAX)
     found = [
-        {"ts": each["ts"], "action": each["action"], **each["details"]}
+        {"ts": each["ts"], "action": each["action"], "queue": each["target"], **each["details"]}
         for each in entries
-        if each["target"] == str(queue) and each["action"] in (*_NAMES.values(), HINT_ACTION)
+        if each["action"] in (*_NAMES.values(), HINT_ACTION)
+        and (queue is None or each["target"] == str(queue))
     ]
     return found[: -FOUND_MAX - 1 : -1]

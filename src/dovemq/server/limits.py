@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from dovemq.settings import HttpSettings
 
-ADMIN_BODY_BYTES_MAX: Final = 64 << 10
+ADMIN_BODY_BYTES_MAX: Final = 4 << 20
+"""The largest body that a route of the admin API takes; most take less."""
 
 
 class HttpLimits(Struct, frozen=True, kw_only=True):
@@ -34,7 +35,7 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
     sweep_ms: int = 1_000
 
     def for_admin(self) -> "HttpLimits":
-        """The limits of the admin listener, whose bodies are short."""
+        """The limits of the admin listener."""
         return msgspec.structs.replace(
             self, body_bytes_max=min(self.body_bytes_max, ADMIN_BODY_BYTES_MAX)
         )

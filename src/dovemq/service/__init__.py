@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -14,19 +14,31 @@ from dovemq.core.ports import Clock, Store
 from dovemq.core.queue import Queue
 from dovemq.fabric.autonomic import ClientRole
 from dovemq.service.accounts import Accounts
+from dovemq.service.clients import Clients
+from dovemq.service.interventions import Interventions
 from dovemq.service.messages import Messages
 from dovemq.service.moves import Moves
 from dovemq.service.polls import Polls
 from dovemq.service.queues import Queues
 from dovemq.service.quotas import ByteQuotas
+from dovemq.service.workflows import Workflows, build_workflows
 
 log = logging.getLogger(__name__)
 
-Join = Callable[[Queue, ClientRole], None]
+Join = Callable[[Queue, ClientRole], Awaitable[None]]
+
+
+async def no_sessions(queue: Queue, role: ClientRole) -> None:
+    """Clients have no sessions at stores without a fabric."""
+
 
 HOUSEKEEPING_SECONDS: Final = 60
 FOLLOWING_SECONDS: Final = 1
 """The interval at which the leading of several front ends looks for tasks without a runner."""
+
+SWEEP_SECONDS: Final = 5
+SWEEP_REST: Final = 20
+"""A sweep over the jobs rests so many times as long as it took, so that it costs 5 % at most."""
 
 
 @dataclass
@@ -36,13 +48,16 @@ class Service:
     accounts: Accounts
     queues: Queues
     messages: Messages
+    interventions: Interventions
     moves: Moves
     polls: Polls
+    workflows: Workflows
+    clients: Clients = field(default_factory=Clients)
     leads: Callable[[], bool] | None = None
     """Whether this front end does what one does for all; None if there is no other."""
     on_drain: Callable[[], None] = lambda: None
     """Answers the receives that wait inside the store."""
-    join: Join = lambda queue, role: None
+    join: Join = no_sessions
     """Gives the client that asks now its place at a queue in this role."""
     _tasks: "list[asyncio.Task[None]]" = field(default_factory=list, init=False)
 
@@ -55,7 +70,10 @@ class Service:
         await self.accounts.load()
         await self.moves.resume()
         loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._keep_house())]
+        self._tasks = [
+            loop.create_task(self._keep_house()),
+            loop.create_task(self._review_jobs()),
+        ]
         if self.leads is not None:
             self._tasks.append(loop.create_task(self._take_over_moves()))
 
@@ -88,12 +106,20 @@ class Service:
             if self.leads is None or self.leads():
                 await self._attempt("housekeeping", self.drop_expired())
 
+    async def _review_jobs(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            begun = loop.time()
+            if self.leads is None or self.leads():
+                await self._attempt("the review of jobs", self.workflows.sweeper.sweep())
+            await asyncio.sleep(max(SWEEP_SECONDS, SWEEP_REST * (loop.time() - begun)))
+
     async def _take_over_moves(self) -> None:
         while True:
             await asyncio.sleep(FOLLOWING_SECONDS)
             await self._attempt("moves", self.moves.resume())
 
-    async def _attempt(self, what: str, work: Coroutine[Any, Any, None]) -> None:
+    async def _attempt(self, what: str, work: Coroutine[Any, Any, object]) -> None:
         try:
             await work
         except DoveError as error:
@@ -117,21 +143,25 @@ def build_service(
     observer: Observer | None = None,
     leads: Callable[[], bool] | None = None,
     on_drain: Callable[[], None] = lambda: None,
-    join: Join = lambda queue, role: None,
+    join: Join = no_sessions,
 ) -> Service:
     """`leads` is given if other front ends share the store, and tells whether this one leads."""
     polls = Polls(clock)
     observer = observer or Observer()
     accounts = Accounts(store.catalogue, clock, root)
+    queues = Queues(store, clock, observer, polls, accounts, strict=strict_aws)
+    messages = Messages(store, clock, observer, polls, ByteQuotas(store, accounts))
     return Service(
         store,
         clock,
         accounts,
-        Queues(store, clock, observer, polls, accounts, strict=strict_aws),
-        Messages(store, clock, observer, polls, ByteQuotas(store, accounts)),
+        queues,
+        messages,
+        Interventions(store, clock, observer, polls),
         Moves(store, clock, observer, new_id, leads or (lambda: True)),
         polls,
-        leads,
-        on_drain,
-        join,
+        build_workflows(store, clock, new_id, queues, messages),
+        leads=leads,
+        on_drain=on_drain,
+        join=join,
     )

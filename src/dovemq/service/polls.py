@@ -51,6 +51,11 @@ class Polls:
     def parked(self) -> int:
         return sum(len(waiting.parked) for waiting in self._waiting.values())
 
+    def parked_at(self, queue_number: int) -> int:
+        """The polls that wait for one queue."""
+        waiting = self._waiting.get(queue_number)
+        return len(waiting.parked) if waiting else 0
+
     @contextmanager
     def of_queue(self, queue_number: int, partition: Partition) -> Iterator[WaitingPolls]:
         """The waiting polls of a queue; the partition is watched while there is one."""

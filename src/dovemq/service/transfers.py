@@ -32,11 +32,20 @@ async def dead_letter(
 
 
 async def move_back(
-    store: Store, source: Queue, target: Queue, leases: Sequence[Lease], now_ms: int
+    store: Store,
+    source: Queue,
+    target: Queue,
+    leases: Sequence[Lease],
+    now_ms: int,
+    *,
+    forced: bool = False,
 ) -> None:
-    """Move messages back; they start again without receives and without a source."""
+    """Move messages back; they start again without receives and without a source.
+
+    With `forced` the receipts need not be those of leases.
+    """
     transfers = [Transfer(msgspec.structs.replace(lease.message, source=None)) for lease in leases]
-    await _move(store, source, target, leases, transfers, now_ms)
+    await _move(store, source, target, leases, transfers, now_ms, forced=forced)
 
 
 async def _move(
@@ -46,7 +55,9 @@ async def _move(
     leases: Sequence[Lease],
     transfers: Sequence[Transfer],
     now_ms: int,
+    *,
+    forced: bool = False,
 ) -> None:
     await store.partition(target, 0).adopt(transfers, now_ms)
     receipts = [lease.receipt for lease in leases]
-    await store.partition(source, 0).settle(receipts, now_ms, moved=True)
+    await store.partition(source, 0).settle(receipts, now_ms, moved=True, forced=forced)

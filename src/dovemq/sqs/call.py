@@ -47,6 +47,8 @@ class Call(Struct):
     trail: Trail | None = None
     asked: QueueKey | None = None
     """The queue that the request names, for the log."""
+    found: QueueKey | None = None
+    """The queue that exists and is open to the caller."""
 
     @property
     def written(self) -> Callable[[], None] | None:
@@ -79,6 +81,7 @@ class Call(Struct):
             queue, operation or self.operation
         ):
             raise self.denied(key)
+        self.found = key
         return queue
 
     def allows(self, queue: Queue, operation: str) -> bool:

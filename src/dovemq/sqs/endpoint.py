@@ -7,11 +7,13 @@ import itertools
 import logging
 import time
 from collections.abc import Callable
+from typing import Final
 from urllib.parse import urlsplit
 
 from dovemq.core.access import Keyring
 from dovemq.core.bounded import BoundedDict
 from dovemq.core.errors import RequestError, UnavailableError
+from dovemq.fabric.autonomic import ClientRole
 from dovemq.http import HttpRequest, HttpResponse, is_host
 from dovemq.service import Service
 from dovemq.service.audit import Audit
@@ -31,6 +33,9 @@ from dovemq.telemetry.logs import log_failure, log_request
 from dovemq.telemetry.trace import Trace
 
 log = logging.getLogger(__name__)
+
+AGENT_LENGTH_MAX: Final = 200
+"""Characters of a User-Agent header that are kept for the list of a queue's clients."""
 
 
 class SqsEndpoint:
@@ -112,8 +117,22 @@ class SqsEndpoint:
             _note(error, request_id)
             refuse = json10.refuse if is_json else query.refuse
             response = refuse(error, request_id, request)
+        if operation is not None and operation.role is not None and call is not None:
+            self._saw(call, request, operation.role)
         self._count(request, request_id, begun_ns, operation, call, response.status)
         return response
+
+    def _saw(self, call: Call, request: HttpRequest, role: ClientRole) -> None:
+        """Note the client of a queue. A queue that does not exist, or is closed to it, has none."""
+        if call.found is not None:
+            self._service.clients.saw(
+                call.found,
+                request.peer,
+                call.account,
+                request.headers.get("user-agent", "")[:AGENT_LENGTH_MAX],
+                self._service.clock.now_ms(),
+                producer=role is ClientRole.PRODUCER,
+            )
 
     def _count(
         self,

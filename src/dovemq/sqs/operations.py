@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from dovemq.fabric.autonomic import ClientRole
 from dovemq.sqs import shapes
 from dovemq.sqs.actions import moves, permissions, queues, receiving, sending, settling
 from dovemq.sqs.call import Call
@@ -23,13 +24,21 @@ class Operation(Struct, frozen=True):
     decode: Callable[[bytes], shapes.Shape]
     audited: bool
     sends: bool
+    role: ClientRole | None
+    """The role in which a client of the operation uses its queue."""
 
 
 def _operation(
-    request: type[shapes.Shape], act: Action, *, audited: bool = False, sends: bool = False
+    request: type[shapes.Shape],
+    act: Action,
+    *,
+    audited: bool = False,
+    sends: bool = False,
+    receives: bool = False,
 ) -> Operation:
     decode = msgspec.json.Decoder(request).decode
-    return Operation(shapes.operation_of(request), request, act, decode, audited, sends)
+    role = ClientRole.PRODUCER if sends else ClientRole.CONSUMER if receives else None
+    return Operation(shapes.operation_of(request), request, act, decode, audited, sends, role)
 
 
 _ALL: Final = (
@@ -50,7 +59,7 @@ _ALL: Final = (
     _operation(shapes.ListQueueTagsRequest, queues.list_queue_tags),
     _operation(shapes.ListQueuesRequest, queues.list_queues),
     _operation(shapes.PurgeQueueRequest, queues.purge_queue, audited=True),
-    _operation(shapes.ReceiveMessageRequest, receiving.receive_message),
+    _operation(shapes.ReceiveMessageRequest, receiving.receive_message, receives=True),
     _operation(shapes.RemovePermissionRequest, permissions.remove_permission, audited=True),
     _operation(shapes.SendMessageRequest, sending.send_message, sends=True),
     _operation(shapes.SendMessageBatchRequest, sending.send_message_batch, sends=True),

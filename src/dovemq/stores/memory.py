@@ -36,6 +36,7 @@ from dovemq.core.observing import Observer
 from dovemq.core.queue import Queue
 from dovemq.core.sending import accepted, stored_units
 from dovemq.stores.memory_catalogue import MemoryCatalogue
+from dovemq.stores.memory_ledger import MemoryLedger
 from dovemq.stores.memory_receive import MemoryGroups, MemoryRow, Receive
 
 
@@ -90,10 +91,13 @@ class MemoryPartition:
         )
 
     async def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> list[Settlement]:
         self._begin(now_ms)
-        settlements = [self._settle(receipt, now_ms) for receipt in receipts]
+        settlements = [
+            self._delete(receipt) if forced else self._settle(receipt, now_ms)
+            for receipt in receipts
+        ]
         pairs = zip(receipts, settlements, strict=True)
         settled = [receipt for receipt, each in pairs if each is Settlement.SETTLED]
         if settled and not moved:
@@ -221,6 +225,13 @@ class MemoryPartition:
         self._remove(row)
         return Settlement.SETTLED
 
+    def _delete(self, receipt: Receipt) -> Settlement:
+        row = self._rows.get(receipt.sequence)
+        if row is None:
+            return Settlement.GONE
+        self._remove(row)
+        return Settlement.SETTLED
+
     def _extend(self, receipt: Receipt, lease_ms: int, now_ms: int) -> Extension:
         row = self._rows.get(receipt.sequence)
         if row is None:
@@ -308,6 +319,7 @@ class MemoryStore:
         self, rng: random.Random, receipt_key: bytes, observer: Observer | None = None
     ) -> None:
         self.catalogue = MemoryCatalogue(self._check_open, self._forget)
+        self.ledger = MemoryLedger(self._check_open, {})
         self.receipt_key = receipt_key
         self._rng = rng
         self._observer = observer or Observer()

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from dovemq.core.errors import DoveError
-from dovemq.testing.process_ids import ProcessId, end_all
+from dovemq.system.process_ids import ProcessId, end_all
 
 STOP_SECONDS_MAX: Final = 60.0
 _RECORD: Final = "cluster.json"

@@ -17,6 +17,7 @@ from typing import ClassVar, Final
 from dovemq.core.errors import DoveError
 from dovemq.system.locked import locked
 from dovemq.system.ports import Endpoint, HeldPorts, PortsTaken
+from dovemq.system.process_ids import ProcessId, end_all, process_id
 from dovemq.testing.cluster_record import (
     STOP_SECONDS_MAX,
     ClusterRecord,
@@ -25,7 +26,6 @@ from dovemq.testing.cluster_record import (
     write_record,
 )
 from dovemq.testing.daemons import Daemon, LocalService
-from dovemq.testing.process_ids import ProcessId, end_all, process_id
 
 HOST: Final = "127.0.0.1"
 PORTS: Final = range(20_000, 22_700)

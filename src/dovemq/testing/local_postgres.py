@@ -18,9 +18,9 @@ from typing import Final
 
 from dovemq.pipeline.stopping import children
 from dovemq.system.ports import free_ports
+from dovemq.system.process_ids import ProcessId, process_id
 from dovemq.testing.daemons import DaemonFailed
 from dovemq.testing.local_cluster import HOST, PORTS, LocalCluster, ServerMissing, generator
-from dovemq.testing.process_ids import ProcessId, process_id
 
 USER: Final = "dovemq"
 DATABASE: Final = "dovemq"

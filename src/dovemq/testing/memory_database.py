@@ -10,6 +10,8 @@ from typing import Final
 from msgspec import Struct
 
 from dovemq.core.errors import InvariantError, OwnerChanged, StoreFull, StoreUnreachable
+from dovemq.core.ledger import LedgerEntry
+from dovemq.stores.memory_ledger import MemoryLedger
 from dovemq.stores.owned.group import PartitionKey
 from dovemq.stores.owned.logged.ports import STAMPED, LogRow, StoredRecord
 from dovemq.stores.owned.logged.positions import segment_of
@@ -38,6 +40,7 @@ class MemoryDatabaseState(Struct):
     full: bool = False
     logs: dict[PartitionKey, LogState] = {}
     records: dict[tuple[str, str], StoredRecord] = {}
+    entries: dict[tuple[str, str], LedgerEntry] = {}
     changes: int = 0
     """The number of changes of records of the stamped kinds."""
 
@@ -50,6 +53,7 @@ class MemoryDatabase:
         self.state = state
         self.is_closed = False
         self.records = MemoryRecords(self)
+        self.ledger = MemoryLedger(self.require_open, state.entries)
 
     async def open_log(self, place: PartitionKey, epoch: int) -> "MemoryLog":
         self.require_open()

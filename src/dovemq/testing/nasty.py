@@ -13,22 +13,11 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from dovemq.core.commands import (
-    Ask,
-    Counts,
-    Draft,
-    Duplicate,
-    Extension,
-    Leased,
-    Peek,
-    Peeked,
-    Receipt,
-    Sent,
-    Settlement,
-    Transfer,
-)
+from dovemq.cluster.routing import RoutedPartition, Verb
+from dovemq.core.commands import Ask, Draft, Duplicate, Leased, Receipt, Sent, Settlement
 from dovemq.core.errors import UnavailableError
-from dovemq.core.ports import Catalogue, Clock, Partition, Store
+from dovemq.core.ledger import LedgerAsk, LedgerEntry, LedgerPage
+from dovemq.core.ports import Catalogue, Clock, Ledger, Partition, Store
 from dovemq.core.queue import Queue
 
 T = TypeVar("T")
@@ -79,6 +68,10 @@ class NastyStore:
     def catalogue(self) -> Catalogue:
         return self._store.catalogue
 
+    @property
+    def ledger(self) -> "NastyLedger":
+        return NastyLedger(self, self._store.ledger)
+
     def partition(self, queue: Queue, number: int) -> "NastyPartition":
         inner = self._store.partition(queue, number)
         place = (queue.number, number)
@@ -125,7 +118,7 @@ class NastyStore:
             raise AnswerLost()
 
 
-class NastyPartition:
+class NastyPartition(RoutedPartition):
     """A call has the time of its arrival at the store, which may be later than that of its
     request."""
 
@@ -134,9 +127,8 @@ class NastyPartition:
         self._store = store
         self._leases: dict[int, Receipt] = {}
 
-    async def send(self, drafts: Sequence[Draft], now_ms: int) -> list[Sent | Duplicate]:
-        late = [self._later(draft) for draft in drafts]
-        return await self._called(self.inner.send, late)
+    def send(self, drafts: Sequence[Draft], now_ms: int) -> Awaitable[list[Sent | Duplicate]]:
+        return super().send([self._later(draft) for draft in drafts], now_ms)
 
     async def lease(self, ask: Ask, now_ms: int) -> Leased:
         await self._store.arrive()
@@ -150,30 +142,12 @@ class NastyPartition:
             raise
         return leased
 
-    async def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
-    ) -> list[Settlement]:
+    def settle(
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
+    ) -> Awaitable[list[Settlement]]:
         for receipt in receipts:
             self._leases.pop(receipt.sequence, None)
-        return await self._called(self.inner.settle, receipts, moved=moved)
-
-    async def extend(self, changes: Sequence[tuple[Receipt, int]], now_ms: int) -> list[Extension]:
-        return await self._called(self.inner.extend, changes)
-
-    async def release(self, receipts: Sequence[Receipt], now_ms: int) -> None:
-        await self._called(self.inner.release, receipts)
-
-    async def adopt(self, transfers: Sequence[Transfer], now_ms: int) -> list[Sent]:
-        return await self._called(self.inner.adopt, transfers)
-
-    async def drop(self, sent_before_ms: int, count_max: int, now_ms: int) -> int:
-        return await self._called(self.inner.drop, sent_before_ms, count_max)
-
-    async def peek(self, page: Peek, now_ms: int) -> list[Peeked]:
-        return await self._called(self.inner.peek, page)
-
-    async def counts(self, now_ms: int) -> Counts:
-        return await self._called(self.inner.counts)
+        return super().settle(receipts, now_ms, moved=moved, forced=forced)
 
     def watch(self, wake: Callable[[], None]) -> Callable[[], None]:
         return self.inner.watch(wake)
@@ -187,9 +161,38 @@ class NastyPartition:
         late_ms = self._store.up_to(self._store.nature.late_ms_max)
         return msgspec.structs.replace(draft, delay_ms=draft.delay_ms + late_ms)
 
-    async def _called(self, call: Callable[..., Awaitable[T]], *args: Any, **options: Any) -> T:
+    async def route(self, verb: Verb[T], now_ms: int, *, repeatable: bool = True) -> T:
         await self._store.arrive()
-        answer = await call(*args, self._store.now_ms(), **options)
+        answer = await verb(self.inner, self._store.now_ms())
+        await self._store.answer()
+        return answer
+
+
+class NastyLedger:
+    """Its writes and reads are delayed, and requests and replies are lost."""
+
+    def __init__(self, store: NastyStore, inner: Ledger) -> None:
+        self._store = store
+        self._inner = inner
+
+    async def get(self, kind: str, name: str) -> LedgerEntry | None:
+        return await self._called(self._inner.get, kind, name)
+
+    async def put(self, entry: LedgerEntry) -> bool:
+        return await self._called(self._inner.put, entry)
+
+    async def remove(self, entry: LedgerEntry) -> bool:
+        return await self._called(self._inner.remove, entry)
+
+    async def page(self, ask: LedgerAsk) -> LedgerPage:
+        return await self._called(self._inner.page, ask)
+
+    async def due(self, kind: str, until_ms: int, count_max: int) -> list[LedgerEntry]:
+        return await self._called(self._inner.due, kind, until_ms, count_max)
+
+    async def _called(self, call: Callable[..., Awaitable[T]], *args: Any) -> T:
+        await self._store.arrive()
+        answer = await call(*args)
         await self._store.answer()
         return answer
 

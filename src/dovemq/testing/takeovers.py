@@ -9,28 +9,16 @@ next epoch takes the partition. Some requests go to an earlier owner that still 
 import asyncio
 import contextlib
 import random
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from dovemq.core.commands import (
-    Ask,
-    Counts,
-    Draft,
-    Duplicate,
-    Extension,
-    Leased,
-    Peek,
-    Peeked,
-    Receipt,
-    Sent,
-    Settlement,
-    Transfer,
-)
+from dovemq.cluster.routing import RoutedPartition, Verb
+from dovemq.core.commands import Counts, Receipt
 from dovemq.core.coordination import OWNED
 from dovemq.core.errors import OwnerChanged, UnavailableError
-from dovemq.core.ports import Catalogue
+from dovemq.core.ports import Catalogue, Ledger
 from dovemq.core.queue import Queue
 from dovemq.stores.memory import MemoryStore
 from dovemq.stores.owned.bodies import CacheRoom
@@ -203,6 +191,10 @@ class TakeoverStore:
     def catalogue(self) -> Catalogue:
         return self._memory.catalogue
 
+    @property
+    def ledger(self) -> Ledger:
+        return self._memory.ledger
+
     def partition(self, queue: Queue, number: int) -> "TakenPartition":
         place = (queue.number, number)
         succession = self._successions.get(place)
@@ -229,43 +221,20 @@ class TakeoverStore:
         return bool(mean_ms) and self.logs.happens(deed, RENEWAL_MS / mean_ms)
 
 
-class TakenPartition:
+class TakenPartition(RoutedPartition):
     """A partition as clients see it: each call goes to one owner, and may wait while it pauses."""
 
     def __init__(self, succession: Succession) -> None:
         self._succession = succession
 
-    async def send(self, drafts: Sequence[Draft], now_ms: int) -> list[Sent | Duplicate]:
-        return await self._called(lambda each, now: each.send(drafts, now))
-
-    async def lease(self, ask: Ask, now_ms: int) -> Leased:
-        return await self._called(lambda each, now: each.lease(ask, now))
-
-    async def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
-    ) -> list[Settlement]:
-        return await self._called(lambda each, now: each.settle(receipts, now, moved=moved))
-
-    async def extend(self, changes: Sequence[tuple[Receipt, int]], now_ms: int) -> list[Extension]:
-        return await self._called(lambda each, now: each.extend(changes, now))
-
     async def release(self, receipts: Sequence[Receipt], now_ms: int) -> None:
         with contextlib.suppress(UnavailableError):
-            await self._called(lambda each, now: each.release(receipts, now))
-
-    async def adopt(self, transfers: Sequence[Transfer], now_ms: int) -> list[Sent]:
-        return await self._called(lambda each, now: each.adopt(transfers, now))
-
-    async def drop(self, sent_before_ms: int, count_max: int, now_ms: int) -> int:
-        return await self._called(lambda each, now: each.drop(sent_before_ms, count_max, now))
-
-    async def peek(self, page: Peek, now_ms: int) -> list[Peeked]:
-        return await self._called(lambda each, now: each.peek(page, now))
+            await super().release(receipts, now_ms)
 
     async def counts(self, now_ms: int) -> Counts:
         while True:
             try:
-                return await self._called(lambda each, now: each.counts(now))
+                return await super().counts(now_ms)
             except UnavailableError:
                 await asyncio.sleep(RENEWAL_MS / 1_000)
 
@@ -280,11 +249,11 @@ class TakenPartition:
         again()
         return lambda: handle[0].cancel()
 
-    async def _called(self, call: Callable[[LoggedPartition, int], Awaitable[T]]) -> T:
+    async def route(self, verb: Verb[T], now_ms: int, *, repeatable: bool = True) -> T:
         owner = await self._succession.current()
         await owner.awake()
         if owner.partition is None or owner.is_gone:
             raise OwnerChanged(self._succession.queue.number, 0)
-        answer: Any = await call(owner.partition, self._succession.clock.now_ms())
+        answer = await verb(owner.partition, self._succession.clock.now_ms())
         await owner.awake()
-        return answer  # type: ignore[no-any-return]
+        return answer

@@ -89,8 +89,8 @@ def test_command_reports_quantiles_also_in_a_sweep(capsys: pytest.CaptureFixture
     assert main([*args, "--json"]) == 0
     row = json.loads(capsys.readouterr().out)["results"][0]
     assert row["delivery_p95_s"] == pytest.approx(_quantile(PAPER, 0.95))
-    assert main([*args, "--quantile", "0.5,0.9", "--sweep", "threads=4:6", "--json"]) == 0
+    assert main([*args, "--percentile", "50,90", "--sweep", "threads=4:6", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["results"]
     assert all(row["delivery_p50_s"] < row["delivery_p90_s"] for row in rows)
-    assert main([*args, "--quantile", "0.5", "--as-printed"]) == 2
+    assert main([*args, "--percentile", "50", "--as-printed"]) == 2
     assert "without --as-printed" in capsys.readouterr().err

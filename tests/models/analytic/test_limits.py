@@ -49,8 +49,9 @@ def test_station_with_scvs_reports_approximate_quantiles(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     asked = "model queue --service-rate 10 --arrival-rate 30 --servers 4 --arrival-scv 0.5"
-    assert main([*asked.split(), "--quantile", "0.5,0.95", "--json"]) == 0
+    assert main([*asked.split(), "--percentile", "50,95", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    tail, middle = found["approximate quantile 0.95"], found["approximate quantile 0.5"]
+    assert found["percentiles"]["how"] == "approximate"
+    middle, tail = found["percentiles"]["quantiles"]
     assert tail["sojourn"] > middle["sojourn"] > 0
     assert tail["wait"] < tail["sojourn"] < float(mmc(30, 10, 4).sojourn_quantile(0.95))

@@ -6,7 +6,6 @@ from scipy import optimize
 
 from dovemq.models.analytic import (
     ggm,
-    jackson,
     mg1,
     mmc,
     network_headroom,
@@ -17,6 +16,7 @@ from dovemq.models.analytic.completion import TimeMoments, completion, slowest
 from dovemq.models.analytic.flows import flows
 from dovemq.models.errors import ModelParameterInvalid, ModelSpecInvalid
 from dovemq.models.jobs import JobNetwork, JobRoute, JobTask, JobType, Topic, chain
+from tests.models.chains import open_measures
 from tests.models.workload import iterated_scvs, job_times, paper_network, random_network
 
 ERROR_OF_A_CLASS = 0.12
@@ -67,8 +67,8 @@ def test_network_of_markov_topics_is_a_jackson_network() -> None:
             exact.sojourn_time[0] + exact.sojourn_time[2],
         ]
     )
-    routes = [[0, 0.25, 0.5], [1, 0, 0], [0, 0, 0]]
-    network = jackson([3.0, 0, 0], np.array(routes), [3, 2, 5], [2, 2, 1])
+    routes = [[0.0, 0.25, 0.5], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    network = open_measures([3.0, 0, 0], routes, [3, 2, 5], [2, 2, 1])
     assert found.wip == pytest.approx(network.number)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from dovemq.models.analytic import jackson, mmc
+from dovemq.models.analytic import mmc
 from dovemq.models.analytic.open import OpenNetwork, OpenStation, solve_open
 from dovemq.models.analytic.varying import varying_speed
 from dovemq.models.errors import ModelError
@@ -80,19 +80,6 @@ def test_network_with_varying_speed_and_feedback_equals_its_chain() -> None:
         mean = sum(chance * state[place] for state, chance in chances.items())
         assert float(found.stations[place].number) == pytest.approx(mean, rel=1e-6)
     assert found.sojourn_time == pytest.approx(found.number / 1.3)
-
-
-def test_named_network_equals_the_arrays() -> None:
-    network = OpenNetwork(
-        (
-            OpenStation("a", 4.0, 2, (), 3.0, {"b": 0.5, "a": 0.1}),
-            OpenStation("b", 5.0, 1, (), 0.0, {"a": 0.2}),
-        )
-    )
-    found = solve_open(network)
-    known = jackson([3.0, 0.0], [[0.1, 0.5], [0.2, 0.0]], [4.0, 5.0], [2, 1])
-    assert found.sojourn_time == pytest.approx(float(known.sojourn_time))
-    assert found.visits == pytest.approx(known.visits)
 
 
 def test_tandem_of_single_servers_has_a_sum_of_exponential_times() -> None:

@@ -17,14 +17,15 @@ from dovemq.models.analytic import (
     mmc,
     mmck,
     priority_mmc,
-    servers_needed,
     station_headroom,
     station_sensitivity,
     vma,
     vma_headroom,
 )
+from dovemq.models.analytic.percentiles import GeneralStation
 from dovemq.models.distributions import Exponential
 from dovemq.models.errors import ModelError, ModelParameterInvalid
+from dovemq.models.planning.one_queue import plan_queue
 from dovemq.models.vma.parameters import VmaParameters
 
 RATES = st.floats(0, 1e6, allow_subnormal=False)
@@ -173,13 +174,14 @@ def test_headroom_takes_quantiles_and_arrays() -> None:
     assert kept == pytest.approx([0.4] * 3, rel=1e-6)
 
 
-def test_servers_needed_are_enough_and_no_more() -> None:
-    count = servers_needed(30.0, 10.0, 0.12)
+def test_planned_servers_are_enough_and_no_more() -> None:
+    station = GeneralStation(30.0, 10.0)
+    count = plan_queue(station, 0.12).station.servers
     assert mmc(30, 10, count).sojourn_time <= 0.12 < mmc(30, 10, count - 1).sojourn_time
-    late = servers_needed(30.0, 10.0, 0.5, level=0.95)
+    late = plan_queue(station, 0.5, 0.95).station.servers
     assert mmc(30, 10, late).sojourn_quantile(0.95) <= 0.5
     with pytest.raises(ModelError, match="service alone"):
-        servers_needed(30.0, 10.0, 0.1)
+        plan_queue(station, 0.1)
 
 
 def test_headroom_of_the_tandem_meets_its_target() -> None:

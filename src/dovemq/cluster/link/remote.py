@@ -77,9 +77,9 @@ class RemotePartition:
         return leased_of(answer, now_ms)
 
     def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> Awaitable[list[Settlement]]:
-        return self._link.ask(SettleVerb(self._place, list(receipts), moved))
+        return self._link.ask(SettleVerb(self._place, list(receipts), moved, forced=forced))
 
     def extend(
         self, changes: Sequence[tuple[Receipt, int]], now_ms: int

@@ -218,7 +218,9 @@ class ServedVerbs:
         )
 
     async def _settle(self, partition: Partition, verb: SettleVerb, now_ms: int) -> None:
-        settlements = await partition.settle(verb.receipts, now_ms, moved=verb.moved)
+        settlements = await partition.settle(
+            verb.receipts, now_ms, moved=verb.moved, forced=verb.forced
+        )
         self._channel.put(SettleAnswer(verb.number, settlements))
 
     async def _extend(self, partition: Partition, verb: ExtendVerb, now_ms: int) -> None:

@@ -59,6 +59,7 @@ class SettleVerb(Struct, array_like=True, tag=12):
     receipts: list[Receipt]
     moved: bool
     number: int = 0
+    forced: bool = False
 
 
 class ExtendVerb(Struct, array_like=True, tag=13):

@@ -37,6 +37,7 @@ from dovemq.fabric.autonomic.election import elect_again as elect_again
 from dovemq.fabric.autonomic.exchange import SuggestedExchange as SuggestedExchange
 from dovemq.fabric.autonomic.exchange import suggest_exchanges as suggest_exchanges
 from dovemq.fabric.autonomic.explanation import explain as explain
+from dovemq.fabric.autonomic.observation import ClientEvent as ClientEvent
 from dovemq.fabric.autonomic.observation import ClientJoins as ClientJoins
 from dovemq.fabric.autonomic.observation import ClientLeaves as ClientLeaves
 from dovemq.fabric.autonomic.observation import ClientRole as ClientRole

@@ -25,10 +25,8 @@ from dovemq.models.analytic.delivery import delivery_quantile as delivery_quanti
 from dovemq.models.analytic.finite import FiniteStation as FiniteStation
 from dovemq.models.analytic.finite import mmck as mmck
 from dovemq.models.analytic.headroom import Headroom as Headroom
-from dovemq.models.analytic.headroom import servers_needed as servers_needed
 from dovemq.models.analytic.headroom import station_headroom as station_headroom
 from dovemq.models.analytic.headroom import vma_headroom as vma_headroom
-from dovemq.models.analytic.jackson import jackson as jackson
 from dovemq.models.analytic.mva import mva as mva
 from dovemq.models.analytic.network import NetworkMeasures as NetworkMeasures
 from dovemq.models.analytic.network import network_headroom as network_headroom

@@ -22,7 +22,7 @@ import numpy as np
 from scipy import special
 
 from dovemq.models import checks
-from dovemq.models.analytic.station import time_at_tail
+from dovemq.models.analytic.inversion import time_at_tail
 from dovemq.models.checks import Floats
 from dovemq.models.errors import ModelSpecInvalid, TooLarge
 from dovemq.models.stability import is_stable

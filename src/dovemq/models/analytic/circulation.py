@@ -6,8 +6,10 @@ from typing import Final
 
 import numpy as np
 
+from dovemq.models import checks
+from dovemq.models.analytic.finite import staged_quantile
 from dovemq.models.checks import Floats
-from dovemq.models.closed import ClosedNetwork
+from dovemq.models.closed import ClosedNetwork, ClosedStation
 
 METHODS: Final[Mapping[str, str]] = {
     "mva": "mean value analysis, exact",
@@ -22,7 +24,9 @@ class ClosedMeasures:
 
     `residence` is the time at a station in one cycle, over all visits. `utilisation` is by station:
     the share of the servers that is busy, or of time with somebody there if speeds are given; at a
-    delay it is NaN. `method` is one of `METHODS`.
+    delay it is NaN. `method` is one of `METHODS`. `found`, by station and class, has the chances of
+    0, 1, … others whom an arrival finds at a station; None where the class does not come or the
+    times have no known distribution, and empty if the method does not give them.
     """
 
     network: ClosedNetwork
@@ -30,6 +34,7 @@ class ClosedMeasures:
     throughput: Floats
     number: Floats
     utilisation: Floats
+    found: tuple[tuple[Floats | None, ...], ...] = ()
 
     @property
     def cycle_time(self) -> Floats:
@@ -51,6 +56,24 @@ class ClosedMeasures:
         """Returns times by station and class; NaN where a class does not come."""
         visits = np.stack([station.visited for station in self.network.stations])
         return self.residence / np.where(self.network.demands > 0.0, visits, np.nan)
+
+    def visit_quantile(self, level: float) -> Floats:
+        """Returns quantiles of the time of one visit, by station and class; NaN where not known.
+
+        They are exact: a customer that finds n others at c servers waits for n − c + 1 services.
+        """
+        checks.level(level)
+        stations = zip(self.network.stations, self.found, strict=True)
+        return np.array(
+            [[_visit_quantile(station, seen, level) for seen in row] for station, row in stations]
+        )
+
+
+def _visit_quantile(station: ClosedStation, seen: Floats | None, level: float) -> float:
+    if seen is None:
+        return np.nan
+    stages = np.maximum(np.arange(len(seen)) - station.servers + 1.0, 0.0)
+    return staged_quantile(stages, seen, station.servers, station.service_rate, level)
 
 
 def _some(throughput: Floats) -> Floats:

@@ -47,7 +47,28 @@ def convolution(network: ClosedNetwork) -> ClosedMeasures:
     shares = [
         _busy(*pair, counts.sum(axis=0)) for pair in zip(network.stations, chances, strict=True)
     ]
-    return ClosedMeasures(network, "convolution", np.array(rates), numbers, np.array(shares))
+    found = tuple(
+        tuple(
+            _found(station, other, whole, axis) if station.exponential else None
+            for axis in range(len(network.classes))
+        )
+        for station, other in zip(network.stations, others, strict=True)
+    )
+    return ClosedMeasures(network, "convolution", np.array(rates), numbers, np.array(shares), found)
+
+
+def _found(station: ClosedStation, others: Floats, whole: Floats, axis: int) -> Floats | None:
+    """Returns the chances of 0, 1, … others whom an arrival of the class finds at the station.
+
+    It finds the network as it is over time without itself (Sevcik and Mitrani 1981).
+    """
+    if others.shape[axis] == 1 or not station.demands[axis]:
+        return None
+    less = np.take(whole, -2, axis).flat[-1]
+    kept = (slice(None),) * axis
+    chances = marginal(station, others[(*kept, slice(None, -1))], less)
+    totals = np.indices(chances.shape).reshape(chances.ndim, -1).sum(axis=0)
+    return np.asarray(np.bincount(totals, weights=chances.ravel()), dtype=np.float64)
 
 
 def marginal(station: ClosedStation, others: Floats, last: float) -> Floats:

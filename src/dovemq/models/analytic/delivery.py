@@ -16,29 +16,21 @@ docs/explanation/models.md has the measured errors.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dovemq.models import checks
-from dovemq.models.analytic.inversion import inverted
-from dovemq.models.analytic.station import MarkovStation, mmc, sojourn_transform, time_at_tail
+from dovemq.models.analytic.inversion import quantile_of
+from dovemq.models.analytic.station import MarkovStation, mmc, sojourn_transform
 from dovemq.models.analytic.vma import VmaMeasures
-from dovemq.models.checks import Floats
+from dovemq.models.distributions import Complex
 from dovemq.models.vma.parameters import VmaParameters
-
-Complex = NDArray[np.complex128]
 
 
 def delivery_quantile(model: VmaParameters, known: VmaMeasures, level: float) -> float:
     """Returns the quantile of one configuration; `known` are its figures. Infinite if unstable."""
-    tail = 1.0 - float(checks.level(level))
+    checks.level(level)
     if not bool(known.stable):
         return float("inf")
-    delivery = _Delivery.of(model, known)
-
-    def tail_at(time: Floats) -> Floats:
-        return inverted(lambda s: (1.0 - delivery.transform(s)) / s, time)
-
-    return float(time_at_tail(tail_at, np.asarray(tail), np.asarray(known.delivery_time)))
+    return quantile_of(_Delivery.of(model, known).transform, level, float(known.delivery_time))
 
 
 def has_exact_quantiles(model: VmaParameters) -> bool:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
 from dovemq.models import checks
-from dovemq.models.analytic.inversion import inverted
-from dovemq.models.analytic.station import Station, time_at_tail
+from dovemq.models.analytic.inversion import quantile_of, time_at_tail
+from dovemq.models.analytic.station import Station
 from dovemq.models.checks import Floats
+from dovemq.models.distributions import Complex
 from dovemq.models.errors import ModelParameterInvalid, TooLarge
 
 CELLS_MAX: Final = 50_000_000
@@ -62,28 +63,39 @@ class FiniteStation(Station):
 
     def sojourn_quantile(self, level: float) -> float:
         """Returns the quantile of wait and service of accepted arrivals, of one station."""
-        tail = 1.0 - float(checks.level(level))
         stages, seen = self._stages()
-        speed, together = float(self.service_rate), float(self.servers * self.service_rate)
-
-        def transform(s: NDArray[np.complex128]) -> NDArray[np.complex128]:
-            waited = (together / (together + s))[..., None] ** stages @ seen
-            return np.asarray((1.0 - waited * speed / (speed + s)) / s)
-
-        def tail_at(time: Floats) -> Floats:
-            return inverted(transform, time)
-
-        return float(time_at_tail(tail_at, np.asarray(tail), np.asarray(1.0 / speed)))
+        return staged_quantile(stages, seen, float(self.servers), float(self.service_rate), level)
 
     def _stages(self) -> tuple[Floats, Floats]:
         """Returns the services that arrivals wait for, and the probability of each number."""
         seen = _probabilities(self.load, self.servers, self.capacity - 1.0).ravel()
-        kept = np.flatnonzero(seen > _NEGLIGIBLE * seen.max())
-        if kept.size > STAGES_MAX:
-            remedy = "choose a smaller capacity"
-            raise TooLarge("numbers present for a quantile", kept.size, STAGES_MAX, remedy)
-        stages = np.maximum(kept - float(self.servers) + 1.0, 0.0)
-        return stages, seen[kept]
+        stages = np.maximum(np.arange(len(seen)) - float(self.servers) + 1.0, 0.0)
+        return _likely(stages, seen)
+
+
+def staged_quantile(
+    stages: Floats, chances: Floats, servers: float, service_rate: float, level: float
+) -> float:
+    """Returns the quantile of the time of customers that wait for `stages` services and are served.
+
+    While they wait all servers are busy; services are exponential.
+    """
+    waited_for, seen = _likely(stages, chances)
+    together = servers * service_rate
+
+    def transform(s: Complex) -> Complex:
+        waited = (together / (together + s))[..., None] ** waited_for @ seen
+        return np.asarray(waited * service_rate / (service_rate + s))
+
+    return quantile_of(transform, level, 1.0 / service_rate)
+
+
+def _likely(stages: Floats, chances: Floats) -> tuple[Floats, Floats]:
+    kept = np.flatnonzero(chances > _NEGLIGIBLE * chances.max())
+    if kept.size > STAGES_MAX:
+        remedy = "choose a smaller capacity, or fewer customers"
+        raise TooLarge("numbers present for a quantile", kept.size, STAGES_MAX, remedy)
+    return stages[kept], chances[kept]
 
 
 def mmck(

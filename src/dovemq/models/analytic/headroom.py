@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dovemq.models import checks
+from dovemq.models.analytic.delivery import delivery_quantile
 from dovemq.models.analytic.station import MarkovStation, mmc
 from dovemq.models.analytic.vma import VmaMeasures, vma
 from dovemq.models.checks import Flags, Floats
-from dovemq.models.errors import ModelParameterInvalid
 from dovemq.models.vma.parameters import VmaParameters
 
 _HALVINGS: Final = 80
-SERVERS_TRIED_MAX: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +53,15 @@ def station_headroom(
 
 
 def vma_headroom(
-    model: VmaParameters, delivery_time_max: ArrayLike, known: VmaMeasures | None = None
+    model: VmaParameters,
+    delivery_time_max: ArrayLike,
+    known: VmaMeasures | None = None,
+    level: float | None = None,
 ) -> Headroom:
-    """Headroom of the mean delivery time; `known` are the figures of the model, if computed."""
+    """Headroom of the mean delivery time, or of a quantile of one configuration.
+
+    `known` are the figures of the model, if computed.
+    """
     rate = np.asarray(model.arrival_rate, dtype=np.float64)
     target = checks.positive(delivery_time_max, "delivery_time_max")
     found = known or vma(model)
@@ -64,12 +69,14 @@ def vma_headroom(
         found.sender.servers * found.sender.service_rate,
         found.broker.servers * found.broker.service_rate / found.gets,
     )
-    return headroom(
-        lambda arriving: vma(replace(model, arrival_rate=arriving)).delivery_time,
-        rate,
-        ceiling,
-        target,
-    )
+
+    def time_at(arriving: Floats) -> Floats:
+        changed = replace(model, arrival_rate=arriving)
+        if level is None:
+            return vma(changed).delivery_time
+        return np.asarray(delivery_quantile(changed, vma(changed), level))
+
+    return headroom(time_at, rate, ceiling, target)
 
 
 def headroom(
@@ -89,29 +96,6 @@ def headroom(
         factor = np.where(rate > 0.0, largest / rate, np.where(reachable, np.inf, 0.0))
     met = np.broadcast_to(time_at(np.broadcast_to(rate, shape)) <= target, shape)
     return Headroom(arrival_rate_max=largest, factor=factor, met=met)
-
-
-def servers_needed(
-    arrival_rate: float, service_rate: float, sojourn_time_max: float, level: float | None = None
-) -> int:
-    """Returns the smallest number of servers with which an M/M/c station meets the target."""
-    rate = float(checks.not_negative(arrival_rate, "arrival_rate"))
-    speed = float(checks.positive(service_rate, "service_rate"))
-    target = float(checks.positive(sojourn_time_max, "sojourn_time_max"))
-    alone = float(_sojourn(mmc(0.0, speed, 1), level))
-    if target <= alone:
-        raise ModelParameterInvalid(
-            "sojourn_time_max", f"{target:g}", f"more than the service alone, {alone:.6g},"
-        )
-    first = int(rate / speed) + 1
-    for count in range(first, first + SERVERS_TRIED_MAX):
-        if float(_sojourn(mmc(rate, speed, count), level)) <= target:
-            return count
-    raise ModelParameterInvalid(
-        "sojourn_time_max",
-        f"{target:g}",
-        f"a time that {SERVERS_TRIED_MAX} more servers can meet",
-    )
 
 
 def _sojourn(station: MarkovStation, level: float | None) -> Floats:

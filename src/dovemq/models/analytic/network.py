@@ -18,6 +18,7 @@ from dovemq.models.analytic.completion import TimeMoments, completion
 from dovemq.models.analytic.erlang import erlang_c
 from dovemq.models.analytic.flows import Flows, flows
 from dovemq.models.analytic.headroom import Headroom, headroom
+from dovemq.models.analytic.percentiles import response_quantile
 from dovemq.models.analytic.station import Station
 from dovemq.models.checks import Flags, Floats
 from dovemq.models.errors import ModelSpecInvalid
@@ -120,16 +121,26 @@ def mean_per_job(network: JobNetwork, times: Floats) -> Floats:
     return total
 
 
-def network_headroom(network: JobNetwork, time_per_job_max: float) -> Headroom:
-    """Headroom of all arrival rates together; `arrival_rate_max` is the rate of all jobs."""
+def network_headroom(
+    network: JobNetwork, time_per_job_max: float, level: float | None = None
+) -> Headroom:
+    """Headroom of all arrival rates together; `arrival_rate_max` is the rate of all jobs.
+
+    With a level, every type of job must have its quantile within the time.
+    """
     target = checks.positive(time_per_job_max, "time_per_job_max")
     found = flows(network)
     loads = found.rates / (found.service_rates * _consumers(network, None))
     arriving = np.asarray(network.job_rate)
+    arrive = np.array([job.arrival_rate > 0.0 for job in network.jobs])
 
     def time_at(rate: Floats) -> Floats:
         factor = np.maximum(rate / arriving, _FACTOR_MIN)
-        return network_measures(network, factor=factor).time_per_job
+        measures = network_measures(network, factor=factor)
+        if level is None:
+            return measures.time_per_job
+        longest: Floats = response_quantile(measures.response, level)[..., arrive].max(axis=-1)
+        return longest
 
     return headroom(time_at, arriving, np.asarray(arriving / loads.max()), target)
 

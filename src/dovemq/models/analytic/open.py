@@ -1,6 +1,7 @@
 """Open networks of named stations with random routing, and quantiles of the time in them.
 
-Means are exact (Jackson 1963), also with stations whose speed depends on the number present. The
+Means are exact (Jackson 1957, 1963), also with stations whose speed depends on the number present:
+with feedback flows are not Poisson, but each visit sees its station as an M/M/c arrival does. The
 time of one visit is exact for M/M/c stations. The time in the network takes the times of successive
 visits as independent: exact for visits one after another to stations of one server, of which the
 first and the last may have several (Reich 1963; Burke 1969); elsewhere, with feedback or with paths
@@ -14,24 +15,21 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dovemq.models import checks
-from dovemq.models.analytic.inversion import inverted
-from dovemq.models.analytic.jackson import traffic
+from dovemq.models.analytic.inversion import quantile_of
 from dovemq.models.analytic.station import (
     MarkovStation,
     Station,
     mmc,
     sojourn_transform,
-    time_at_tail,
 )
 from dovemq.models.analytic.varying import varying_speed
 from dovemq.models.checks import Floats
+from dovemq.models.distributions import Complex
 from dovemq.models.errors import ModelSpecInvalid
 
 OPEN_STATIONS_MAX: Final = 500
-Complex = NDArray[np.complex128]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +124,19 @@ class OpenMeasures:
         markov = [isinstance(self.stations[place], MarkovStation) for place in path]
         return len(entries) == 1 and all(single) and all(markov)
 
+    @property
+    def returns(self) -> bool:
+        """Says whether a customer may come to a station again, which makes its visits dependent."""
+        routing = self.network.routing
+        again = np.diagonal(np.linalg.inv(np.eye(len(routing)) - routing))
+        return bool((again > 1.0 + checks.SHARES_ROUNDING).any())
+
     def sojourn_quantile(self, level: float) -> float:
         """Returns the quantile of the time from outside to outside; infinite if unstable."""
-        tail = 1.0 - float(checks.level(level))
+        checks.level(level)
         if not self.stable:
             return float("inf")
-
-        def tail_at(time: Floats) -> Floats:
-            return inverted(lambda s: (1.0 - self._transform(s)) / s, time)
-
-        return float(time_at_tail(tail_at, np.asarray(tail), np.asarray(self.sojourn_time)))
+        return quantile_of(self._transform, level, self.sojourn_time)
 
     def _transform(self, s: Complex) -> Complex:
         """Returns E[exp(−sT)], T = T_i and, with the share of the routing, the time from j on."""
@@ -148,6 +149,21 @@ class OpenMeasures:
         return np.asarray(found @ shares)
 
 
+def _traffic(network: OpenNetwork) -> Floats:
+    """Returns Λ = λ + Λ·P, the rates of all arrivals, from outside and from each other."""
+    outside, routes = network.arrival_rates, network.routing
+    if outside.sum() <= 0.0:
+        raise ModelSpecInvalid("arrival_rate", "nothing arrives: one of them must be above 0")
+    leaves = 1.0 - routes.sum(axis=1) > checks.SHARES_ROUNDING
+    for _ in range(len(routes)):
+        leaves = leaves | (routes[:, leaves].sum(axis=1) > 0.0)
+    if not leaves.all():
+        name = network.stations[int(np.argmin(leaves))].name
+        reason = "arrivals at this station can never leave the network"
+        raise ModelSpecInvalid(f"station {name}: next", reason)
+    return np.asarray(np.linalg.solve(np.eye(len(routes)) - routes.T, outside), dtype=np.float64)
+
+
 def _station_transform(station: Station, s: Complex) -> Complex:
     if not isinstance(station, MarkovStation):
         return np.asarray(1.0 / (1.0 + float(station.sojourn_time) * s))
@@ -155,7 +171,7 @@ def _station_transform(station: Station, s: Complex) -> Complex:
 
 
 def solve_open(network: OpenNetwork) -> OpenMeasures:
-    rates = traffic(network.arrival_rates, network.routing)
+    rates = _traffic(network)
     pairs = zip(network.stations, rates, strict=True)
     stations = []
     for station, rate in pairs:

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
 from dovemq.models import checks
-from dovemq.models.analytic.inversion import inverted
+from dovemq.models.analytic.inversion import quantile_of, tail_of, time_at_tail
 from dovemq.models.analytic.station import Station, station_of
 from dovemq.models.checks import Floats
-from dovemq.models.distributions import Deterministic, Distribution, moments, transform
+from dovemq.models.distributions import Complex, Deterministic, Distribution, moments, transform
 from dovemq.models.errors import TooLarge
 from dovemq.models.stability import is_stable
 
@@ -70,21 +70,55 @@ class SingleServer:
         ]
         return np.asarray(tails, dtype=np.float64).reshape(rates.shape)
 
+    def wait_quantile(self, level: float) -> float:
+        """Returns the quantile of the wait, of one station."""
+        tail, load = 1.0 - float(checks.level(level)), float(self.station.load)
+        if not bool(self.station.stable):
+            return np.inf
+        if load <= tail:
+            return 0.0
+
+        def tail_at(time: Floats) -> Floats:
+            return np.asarray(self._tail(float(self.station.arrival_rate), float(time)))
+
+        first = np.asarray(self.service.mean)
+        return float(time_at_tail(tail_at, np.asarray(tail), first))
+
+    def sojourn_quantile(self, level: float) -> float:
+        """Returns the quantile of wait and service, of one station."""
+        checks.level(level)
+        if not bool(self.station.stable):
+            return np.inf
+        if self._constant:
+            return self.wait_quantile(level) + self.service.mean
+
+        rate = float(self.station.arrival_rate)
+
+        def sojourn(s: Complex) -> Complex:
+            return np.asarray(_wait(rate, self.service, s) * transform(self.service, s))
+
+        return quantile_of(sojourn, level, self.service.mean)
+
+    @property
+    def _constant(self) -> bool:
+        return isinstance(self.service, Deterministic) or self.service.scv < CONSTANT_SCV
+
     def _tail(self, rate: float, time: float) -> float:
         load = rate * self.service.mean
         if not is_stable(load):
             return 1.0
         if time == 0.0 or load == 0.0:
             return load
-        if isinstance(self.service, Deterministic) or self.service.scv < CONSTANT_SCV:
+        if self._constant:
             return _constant_tail(rate, self.service.mean, time)
-        service = self.service
-
-        def tail_transform(s: NDArray[np.complex128]) -> NDArray[np.complex128]:
-            return (1.0 - (1.0 - load) * s / (s - rate + rate * transform(service, s))) / s
-
-        found = inverted(tail_transform, np.asarray(time))
+        found = tail_of(lambda s: _wait(rate, self.service, s), np.asarray(time))
         return float(np.clip(found, 0.0, load))
+
+
+def _wait(rate: float, service: Distribution, s: Complex) -> Complex:
+    """Returns E[exp(−sW)]."""
+    idle = 1.0 - rate * service.mean
+    return np.asarray(idle * s / (s - rate + rate * transform(service, s)))
 
 
 def single_server(arrival_rate: ArrayLike, service: Distribution) -> SingleServer:

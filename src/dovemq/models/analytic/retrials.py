@@ -61,7 +61,7 @@ def retrial(
     again = float(checks.share(persistence, "persistence"))
     if again == 1.0 and not bool(is_stable(rate / speed, count)):
         return _unstable(rate, speed, count)
-    chances = _probabilities(_Rates(rate, speed, count, pace, again))
+    chances = retrial_probabilities(RetrialRates(rate, speed, count, pace, again))
     levels = np.arange(len(chances), dtype=np.float64)
     busy = float(chances.sum(axis=0) @ np.arange(count + 1.0))
     retrying = float(levels @ chances.sum(axis=1))
@@ -91,7 +91,7 @@ def _unstable(rate: float, speed: float, count: int) -> RetrialStation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rates:
+class RetrialRates:
     arrival: float
     service: float
     servers: int
@@ -129,7 +129,7 @@ class _Rates:
         return bands
 
 
-def _probabilities(rates: _Rates) -> Floats:
+def retrial_probabilities(rates: RetrialRates) -> Floats:
     """Returns probabilities by level and busy servers, with as many levels as matter."""
     remedy = "choose a smaller load or a shorter retry_time"
     what = "customers between attempts"
@@ -148,7 +148,7 @@ def _probabilities(rates: _Rates) -> Floats:
             raise TooLarge(what, most, RETRYING_MAX, remedy)
 
 
-def _truncated(rates: _Rates, most: int) -> Floats | None:
+def _truncated(rates: RetrialRates, most: int) -> Floats | None:
     """Only blocked arrivals go up a level, so π(n + 1) = π_c(n)·r(n + 1) with one row each.
 
     Returns None where so few levels are so unlikely that only rounding is left.
@@ -175,7 +175,7 @@ def _truncated(rates: _Rates, most: int) -> Floats | None:
     return normal if np.isfinite(normal).all() and normal.min() >= 0.0 else None
 
 
-def _lowest(rates: _Rates, below: Floats) -> Floats:
+def _lowest(rates: RetrialRates, below: Floats) -> Floats:
     """Returns the level where nobody will try again; `below` comes back to it from above."""
     size = rates.servers + 1
     matrix = np.zeros((size, size))

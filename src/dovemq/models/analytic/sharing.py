@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 
 from dovemq.models import checks
-from dovemq.models.analytic.station import MarkovStation, Station, mmc, station_of, time_at_tail
+from dovemq.models.analytic.inversion import time_at_tail
+from dovemq.models.analytic.station import MarkovStation, Station, mmc, station_of
 from dovemq.models.checks import Floats
 from dovemq.models.errors import TooLarge
 

@@ -5,7 +5,6 @@ Where the load is not below the number of servers the station is unstable: `stab
 and numbers are infinite, and tails are 1. Sources: Kleinrock 1975; Gross and Harris 1998.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -15,11 +14,10 @@ from scipy import special
 
 from dovemq.models import checks
 from dovemq.models.analytic.erlang import erlang_c
+from dovemq.models.analytic.inversion import time_at_tail
 from dovemq.models.checks import Flags, Floats
 from dovemq.models.stability import is_stable
 
-_BISECTIONS: Final = 100
-_DOUBLINGS_MAX: Final = 1_000
 _POLES_APART: Final = 1e-6
 """The formula of the sojourn loses digits where its two rates are relatively closer than this."""
 
@@ -112,21 +110,6 @@ class MarkovStation(Station):
             lambda time: np.where(self.stable, self.sojourn_tail(time), 0.0), tail, first
         )
         return np.where(self.stable, found, np.inf)
-
-
-def time_at_tail(tail_at: Callable[[Floats], Floats], tail: Floats, first: Floats) -> Floats:
-    """Finds the time at which a falling tail reaches a level, by doubling and bisection."""
-    low, high = np.zeros(first.shape), first
-    for _ in range(_DOUBLINGS_MAX):
-        short = tail_at(high) > tail
-        if not short.any():
-            break
-        high = np.where(short, 2.0 * high, high)
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (low + high)
-        above = tail_at(middle) > tail
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return high
 
 
 S = TypeVar("S", bound=Station)

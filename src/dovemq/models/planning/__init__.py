@@ -15,6 +15,7 @@ from dovemq.models.planning.greedy import min_cost as min_cost
 from dovemq.models.planning.greedy import min_time as min_time
 from dovemq.models.planning.greedy import random_cost as random_cost
 from dovemq.models.planning.greedy import random_time as random_time
+from dovemq.models.planning.greedy import relieve as relieve
 from dovemq.models.planning.plan import CapacityPlan as CapacityPlan
 from dovemq.models.planning.planner import Planned as Planned
 from dovemq.models.planning.planner import planned as planned

@@ -29,6 +29,18 @@ def min_time(problem: Problem, budget: float) -> CapacityPlan:
     return _spend(Sketch("MinTime", problem), budget, _greedy)
 
 
+def relieve(problem: Problem, budget: float) -> CapacityPlan:
+    """Spends a budget that cannot make every topic stable, always on the largest deficit.
+
+    Such a plan is never feasible; its note and its shortages say what is missing.
+    """
+    most = float(checks.not_negative(budget, "budget"))
+    sketch = Sketch("MinTime", problem)
+    reason = _why_infeasible(sketch, most)
+    note = _add_while_allowed(sketch, most, _greedy)
+    return sketch.plan(feasible=reason is None, note=reason or note)
+
+
 def random_time(problem: Problem, budget: float, rng: np.random.Generator) -> CapacityPlan:
     """Gives each consumer to a random topic that can take one, as a baseline."""
     return _spend(Sketch("Random", problem), budget, partial(_random, rng))
@@ -50,23 +62,33 @@ def random_cost(
 
 def _spend(sketch: Sketch, budget: float, choose: Choose) -> CapacityPlan:
     most = float(checks.not_negative(budget, "budget"))
+    if reason := _why_infeasible(sketch, most):
+        return sketch.plan(feasible=False, note=reason)
+    spent = _add_while_allowed(sketch, most, choose)
+    stable = bool(np.isfinite(sketch.wip))
+    return sketch.plan(feasible=stable, note=spent if stable else "infeasible: " + spent)
+
+
+def _why_infeasible(sketch: Sketch, most: float) -> str | None:
     problem, needed = sketch.problem, sketch.progress.stable_from
     least = float(problem.extra_cost(np.maximum(needed, problem.start)))
     if least > most + _ROUNDING:
-        return sketch.plan(
-            feasible=False,
-            note=f"infeasible: to make every topic stable costs {least:g}, the budget is {most:g}",
-        )
+        return f"infeasible: to make every topic stable costs {least:g}, the budget is {most:g}"
     if (needed > problem.most).any():
-        return sketch.plan(feasible=False, note="infeasible: a topic may not have enough consumers")
+        return "infeasible: a topic may not have enough consumers"
+    return None
+
+
+def _add_while_allowed(sketch: Sketch, most: float, choose: Choose) -> str:
+    """Adds consumers one by one, and says why it ended."""
     while len(sketch.steps) < STEPS_MAX:
-        room = sketch.consumers < problem.most
+        room = sketch.consumers < sketch.problem.most
         allowed = room & (sketch.prices <= most - sketch.cost + _ROUNDING)
-        if not (allowed.any() and choose(sketch, allowed)):
+        if not allowed.any():
+            return "the budget is spent"
+        if not choose(sketch, allowed):
             break
-    spent = "the budget is spent" if not allowed.any() else "no further consumer helps"
-    stable = bool(np.isfinite(sketch.wip))
-    return sketch.plan(feasible=stable, note=spent if stable else "infeasible: " + spent)
+    return "no further consumer helps"
 
 
 def _reach(sketch: Sketch, time_per_job_max: float, choose: Choose) -> CapacityPlan:

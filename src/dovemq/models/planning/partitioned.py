@@ -7,19 +7,17 @@ distributed evenly; if that leaves a rest, some partitions have one more.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dovemq.models import checks
-from dovemq.models.analytic.inversion import inverted
+from dovemq.models.analytic.inversion import quantile_of, time_at_tail
 from dovemq.models.analytic.network import NetworkMeasures, network_measures
 from dovemq.models.analytic.percentiles import GeneralStation
-from dovemq.models.analytic.station import mmc, time_at_tail
 from dovemq.models.checks import Floats
+from dovemq.models.distributions import Complex
 from dovemq.models.errors import ModelParameterInvalid
 from dovemq.models.jobs import JobNetwork, JobRoute, JobType, Topic, chain
 from dovemq.models.stability import is_stable
@@ -92,13 +90,26 @@ class PartitionedQueue:
         return self.arrival_scv == 1.0 and self.service_scv == 1.0
 
     def sojourn_quantile(self, level: float) -> float:
-        """Returns a quantile, approximate unless `exact`; infinite if unstable."""
-        tail = 1.0 - float(checks.level(level))
+        """Returns a quantile, approximate unless `exact`; infinite if unstable.
+
+        The times at a partition and at its consumers are taken as independent, which is exact for
+        M/M/1 and then M/M/c.
+        """
+        tail, first = 1.0 - float(checks.level(level)), 1.0 / self.service_rate
         if not self.stable:
             return math.inf
-        first = np.asarray(1.0 / self.service_rate)
-        tail_at = self._tail() if self.exact else self._general_tail()
-        return float(time_at_tail(tail_at, np.asarray(tail), first))
+        passing, parts = self._stations()
+
+        def tail_at(time: Floats) -> Floats:
+            return np.asarray(sum(weight * each.sojourn_tail(time) for weight, each in parts))
+
+        def transform(s: Complex) -> Complex:
+            served = sum(weight * each.sojourn_transform(s) for weight, each in parts)
+            return np.asarray(passing.sojourn_transform(s) * served)
+
+        if math.isinf(self.partition_rate):
+            return float(time_at_tail(tail_at, np.asarray(tail), np.asarray(first)))
+        return quantile_of(transform, level, first)
 
     def _measures(self) -> NetworkMeasures:
         """Evaluates one partition for each number of consumers."""
@@ -111,9 +122,11 @@ class PartitionedQueue:
         allotted = [[*first, consumers] for consumers, _ in self.allotment]
         return network_measures(JobNetwork(topics, (job,)), allotted)
 
-    def _general_tail(self) -> Callable[[Floats], Floats]:
-        """Returns P(sojourn > time) by two moments; partition and consumers are independent."""
+    def _stations(self) -> tuple[GeneralStation, list[tuple[float, GeneralStation]]]:
+        """Returns a partition, and its consumers for each number of them with its share."""
         scvs, rate = self._measures().arrival_scvs, self.arrival_rate / self.partitions
+        if self.exact:
+            scvs = np.ones_like(scvs)
         parts = [
             (
                 count / self.partitions,
@@ -121,42 +134,11 @@ class PartitionedQueue:
             )
             for (each, count), own in zip(self.allotment, scvs, strict=True)
         ]
-        if math.isinf(self.partition_rate):
-            return lambda time: np.asarray(sum(w * each.sojourn_tail(time) for w, each in parts))
-        passing = GeneralStation(rate, self.partition_rate, 1, float(scvs[0, 0]))
-
-        def transform(s: NDArray[np.complex128]) -> NDArray[np.complex128]:
-            passed = passing.sojourn_transform(s)
-            served = sum(weight * each.sojourn_transform(s) for weight, each in parts)
-            return np.asarray((1.0 - passed * served) / s)
-
-        return lambda time: inverted(transform, time)
+        speed = min(self.partition_rate, checks.NUMBER_MAX)
+        return GeneralStation(rate, speed, 1, float(scvs[0, 0])), parts
 
     def _topics(self, number: str, consumers: int) -> tuple[Topic, ...]:
         own = Topic(f"consumers{number}", self.service_rate, self.service_scv, consumers)
         if math.isinf(self.partition_rate):
             return (own,)
         return Topic(f"partition{number}", self.partition_rate), own
-
-    def _tail(self) -> Callable[[Floats], Floats]:
-        """Returns P(sojourn > time). The times at M/M/1 and then at M/M/c are independent."""
-        rate = self.arrival_rate / self.partitions
-        parts = [
-            (count / self.partitions, mmc(rate, self.service_rate, consumers))
-            for consumers, count in self.allotment
-        ]
-        waits = [
-            (share, float(each.wait_probability), float(each.servers)) for share, each in parts
-        ]
-        passing = self.partition_rate - rate
-
-        def transform(s: NDArray[np.complex128]) -> NDArray[np.complex128]:
-            waited = np.zeros_like(s)
-            for share, probability, servers in waits:
-                decay = servers * self.service_rate - rate
-                waited += share * (1.0 - probability + probability * decay / (decay + s))
-            passed = 1.0 if math.isinf(passing) else passing / (passing + s)
-            whole = waited * passed * self.service_rate / (self.service_rate + s)
-            return np.asarray((1.0 - whole) / s, dtype=np.complex128)
-
-        return lambda time: inverted(transform, time)

@@ -16,6 +16,8 @@ RELAXATIONS: Final = 50.0
 """The relaxation times in the length of a run that is chosen for the load."""
 RELAXATIONS_MIN: Final = 10.0
 """A shorter run, in relaxation times, gets a warning."""
+TAIL_JOBS_MIN: Final = 100_000.0
+"""The least arrivals of a replication for quantiles, which need more than means."""
 ARRIVALS_MAX: Final = 2e7
 """The most arrivals of all replications of a run whose length is chosen for the load."""
 JOBS_MIN: Final = 5_000.0
@@ -54,14 +56,16 @@ def relaxation_of(network: JobNetwork) -> float:
     return max((*topics, *(cycle_of(job.arrival) for job in network.jobs)), default=0.0)
 
 
-def run_for_network(network: JobNetwork, replications: int) -> SimulationRun:
+def run_for_network(
+    network: JobNetwork, replications: int, jobs_min: float = JOBS_MIN
+) -> SimulationRun:
     """Returns a run that is long enough for the load, with a warm-up found by pilot runs.
 
-    It lasts whole cycles where a rate follows the clock.
+    It has at least so many jobs, and lasts whole cycles where a rate follows the clock.
     """
     rate, cycle = network.job_rate, max(cycle_of(job.arrival) for job in network.jobs)
     most = ARRIVALS_MAX / replications / rate
-    horizon = horizon_for(relaxation_of(network), min(JOBS_MIN / rate, most), most)
+    horizon = horizon_for(relaxation_of(network), min(jobs_min / rate, most), most)
     if cycle:
         horizon = cycle * max(1.0, math.ceil(horizon / cycle - 1e-9))
     return SimulationRun(horizon, warm_up="auto", replications=replications)

@@ -43,7 +43,7 @@ async def get_queue_url(call: Call, request: shapes.GetQueueUrlRequest) -> shape
             raise
         raise errors.QueueMissing(str(key)) from None
     if role is not None:
-        call.service.join(await call.find(key, RIGHTS[role]), role)
+        await call.service.join(await call.find(key, RIGHTS[role]), role)
     return shapes.QueueUrlResponse(call.url(queue.key))
 
 

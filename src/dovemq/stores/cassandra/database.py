@@ -5,10 +5,12 @@ from dovemq.stores.cassandra.index_tables import (
     IndexStatements,
     prepare_index,
 )
+from dovemq.stores.cassandra.ledger import CassandraLedger
 from dovemq.stores.cassandra.location import CassandraLocation
 from dovemq.stores.cassandra.log import CassandraLog
 from dovemq.stores.cassandra.records import CassandraRecords
 from dovemq.stores.cassandra.schema import (
+    OF_VERSIONS,
     bring_up_to_date,
     create_keyspace,
     create_tables,
@@ -31,6 +33,7 @@ class CassandraDatabase:
         self.name = session.name
         self.records = CassandraRecords(session, statements)
         self.index_tables: IndexTables = CassandraIndexTables(session, index)
+        self.ledger = CassandraLedger(session, statements)
         self._session = session
         self._statements = statements
 
@@ -43,9 +46,11 @@ class CassandraDatabase:
             session = await patiently(lambda: open_session(location, location.keyspace))
         try:
             version = await create_tables(session)
-            statements = await patiently(session.prepare)
-            records = CassandraRecords(session, statements)
+            # An older schema has no tables for the other statements yet.
+            early = await patiently(lambda: session.prepare(OF_VERSIONS))
+            records = CassandraRecords(session, early)
             await patiently(lambda: bring_up_to_date(session, records, version))
+            statements = await patiently(session.prepare)
             index = await patiently(lambda: prepare_index(session))
             database = cls(session, statements, index)
         except BaseException:

@@ -28,6 +28,8 @@ LOOK_SECONDS: Final = 0.2
 """The time between two looks at a schema that is not yet known to all nodes."""
 DOWN_LOOKS: Final = 5
 """A node that has not answered so often is down."""
+OF_VERSIONS: Final = frozenset({"get", "put"})
+"""The statements that read and write the version of the schema."""
 _OPTIONAL: Final = "-- optional"
 _VERSION: Final = "version"
 _RING: Final = "SELECT rpc_address, data_center, schema_version FROM"

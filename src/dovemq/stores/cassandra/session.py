@@ -117,6 +117,14 @@ class CassandraStatements(Struct, frozen=True):
     remove: Prepared
     remove_stamped: Prepared
     stamp: Prepared
+    ledger_get: Prepared
+    ledger_put: Prepared
+    ledger_remove: Prepared
+    ledger_page: Prepared
+    ledger_page_of_state: Prepared
+    ledger_page_of_type: Prepared
+    ledger_page_of_both: Prepared
+    ledger_due: Prepared
 
 
 class CassandraSession:
@@ -139,15 +147,20 @@ class CassandraSession:
             finally:
                 _leave(self._cluster)
 
-    async def prepare(self) -> CassandraStatements:
-        return CassandraStatements(**await self.prepare_file("statements.cql"))
+    async def prepare(self, only: frozenset[str] | None = None) -> CassandraStatements:
+        """The statements; with `only` the others are None, since their tables may be missing."""
+        return CassandraStatements(**await self.prepare_file("statements.cql", only))
 
-    async def prepare_file(self, file: str) -> dict[str, Prepared]:
+    async def prepare_file(
+        self, file: str, only: frozenset[str] | None = None
+    ) -> dict[str, Prepared | None]:
         """The statements of a file beside this module, by the names that it gives them."""
         text = resources.files(__package__).joinpath(file).read_text("utf-8")
         sections = [section.partition("\n") for section in text.split("-- name: ")[1:]]
-        found = await asyncio.gather(*(self._prepared(name, cql) for name, _, cql in sections))
-        return {name: each for (name, _, _), each in zip(sections, found, strict=True)}
+        asked = [(name, cql) for name, _, cql in sections if only is None or name in only]
+        found = await asyncio.gather(*(self._prepared(name, cql) for name, cql in asked))
+        prepared = {name: each for (name, _), each in zip(asked, found, strict=True)}
+        return {name: prepared.get(name) for name, _, _ in sections}
 
     async def _prepared(self, name: str, text: str) -> Prepared:
         level = CONSISTENCIES[self.location.consistency] if name == "append" else QUORUM

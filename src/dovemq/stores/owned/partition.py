@@ -123,7 +123,7 @@ class OwnedPartition:
         return Leased([], [], picked.more, picked.next_due_ms)
 
     async def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> list[Settlement]:
         self._check_open()
         self._commits.check_usable()
@@ -133,7 +133,7 @@ class OwnedPartition:
         durable = True
         for receipt in receipts:
             sequence = receipt.sequence
-            settlement = self._index.settle(sequence, receipt.receive_count, now_ms)
+            settlement = self._index.settle(sequence, receipt.receive_count, now_ms, forced=forced)
             if settlement is Settlement.SETTLED:
                 self._commits.delete(self._place, sequence)
                 self._cache.discard(sequence)

@@ -7,6 +7,7 @@ from dovemq.core.errors import OwnerChanged
 from dovemq.stores.owned.group import PartitionKey
 from dovemq.stores.owned.logged.ports import STAMPED, LogRow, StoredRecord
 from dovemq.stores.postgresql.connections import PostgresqlConnections
+from dovemq.stores.postgresql.ledger import PostgresqlLedger
 from dovemq.stores.postgresql.location import PostgresqlLocation
 from dovemq.stores.postgresql.schema import PostgresqlStatements, load_statements, migrate
 
@@ -28,6 +29,7 @@ class PostgresqlDatabase:
         self._connections = connections
         self._statements = statements
         self.records = PostgresqlRecords(connections, statements)
+        self.ledger = PostgresqlLedger(connections, statements)
 
     @classmethod
     async def open(cls, location: PostgresqlLocation, call_s_max: float) -> Self:

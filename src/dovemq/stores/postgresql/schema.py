@@ -38,6 +38,12 @@ class PostgresqlStatements(Struct, frozen=True):
     replace: str
     remove: str
     stamp: str
+    ledger_get: str
+    ledger_create: str
+    ledger_replace: str
+    ledger_remove: str
+    ledger_page: str
+    ledger_due: str
 
 
 def load_statements() -> PostgresqlStatements:

@@ -103,3 +103,43 @@ SELECT version FROM written
 
 -- name: stamp
 SELECT changes FROM stamps
+
+-- name: ledger_get
+SELECT kind, name, value, state, type, due_ms, version FROM ledger WHERE kind = $1 AND name = $2
+
+-- name: ledger_create
+INSERT INTO ledger (kind, name, value, state, type, due_ms, version)
+VALUES ($1, $2, $3, $4, $5, $6, 1)
+ON CONFLICT (kind, name) DO NOTHING
+RETURNING version
+
+-- name: ledger_replace
+UPDATE ledger SET value = $3, state = $4, type = $5, due_ms = $6, version = version + 1
+WHERE kind = $1 AND name = $2 AND version = $7
+RETURNING version
+
+-- name: ledger_remove
+DELETE FROM ledger WHERE kind = $1 AND name = $2 AND version = $3 RETURNING version
+
+-- name: ledger_page
+-- A page ends after $7 rows, or with the entry that makes it longer than $8 bytes.
+SELECT kind, name, value, state, type, due_ms, version FROM (
+    SELECT *, sum(octet_length(value)) OVER (ORDER BY name) - octet_length(value) AS bytes
+    FROM (
+        SELECT * FROM ledger
+        WHERE kind = $1 AND name > $2 AND name >= $3 AND name < $4
+            AND ($5::text IS NULL OR state = $5) AND ($6::text IS NULL OR type = $6)
+        ORDER BY name LIMIT $7
+    ) AS found
+) AS page
+WHERE bytes <= $8
+ORDER BY name
+
+-- name: ledger_due
+SELECT kind, name, value, state, type, due_ms, version FROM (
+    SELECT *, sum(octet_length(value)) OVER (ORDER BY due_ms, name) - octet_length(value) AS bytes
+    FROM (
+        SELECT * FROM ledger WHERE kind = $1 AND due_ms <= $2 ORDER BY due_ms, name LIMIT $3
+    ) AS found
+) AS page
+WHERE bytes <= $4

@@ -6,6 +6,7 @@ from dovemq.core.errors import StoreUnusable
 from dovemq.stores.owned.group import PartitionKey
 from dovemq.stores.redis_cluster.connections import connecting_to
 from dovemq.stores.redis_cluster.fitness import require_fit
+from dovemq.stores.redis_cluster.ledger import RedisLedger
 from dovemq.stores.redis_cluster.location import RedisLocation
 from dovemq.stores.redis_cluster.log import RedisLog
 from dovemq.stores.redis_cluster.records import RedisRecords
@@ -23,6 +24,7 @@ class RedisDatabase:
         self._router = router
         self._scripts = load_scripts()
         self.records = RedisRecords(router, self._scripts, location.prefix)
+        self.ledger = RedisLedger(router, self._scripts, location.prefix)
 
     @classmethod
     async def open(cls, location: RedisLocation) -> Self:

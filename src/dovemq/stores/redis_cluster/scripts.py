@@ -31,6 +31,10 @@ class RedisScripts(Struct, frozen=True):
     set_bookmark: LuaScript
     put_record: LuaScript
     remove_record: LuaScript
+    put_entry: LuaScript
+    remove_entry: LuaScript
+    page_entries: LuaScript
+    due_entries: LuaScript
 
 
 def load_scripts() -> RedisScripts:

@@ -17,7 +17,7 @@ from dovemq.stores.shared_index.moving import PlainMoves, TupleMove, TupleMoves,
 from dovemq.stores.shared_index.ports import FINAL, BodyRow, IndexTables, TupleKey
 
 
-class Holding:
+class ReceiptHolding:
     def __init__(
         self,
         tables: IndexTables,

@@ -38,7 +38,7 @@ from dovemq.core.queue import ADAPTIVE_ORDER, Queue
 from dovemq.core.sending import accepted, stored_units
 from dovemq.stores.owned.records import RecordCodec
 from dovemq.stores.shared_index.buckets import LATE_MS, Buckets, MonotonicMs, bucket_of, is_late
-from dovemq.stores.shared_index.holding import Holding
+from dovemq.stores.shared_index.holding import ReceiptHolding
 from dovemq.stores.shared_index.memory import OwnDoings
 from dovemq.stores.shared_index.moving import (
     PlainMoves,
@@ -95,7 +95,7 @@ class SharedIndexPartition:
             tables, number, buckets, moves, plain, own, now_ms, around.rng, self.statistics
         )
         self._receiving.expired = self._report_expired
-        self._holding = Holding(tables, number, moves, plain, own)
+        self._holding = ReceiptHolding(tables, number, moves, plain, own)
         self._survey = Survey(tables, number, buckets, self._receiving, around.monotonic_ms)
         self._sampling = Sampling(tables, number, around.rng, self.statistics)
         if not serial:
@@ -174,9 +174,9 @@ class SharedIndexPartition:
         )
 
     async def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> list[Settlement]:
-        """A receipt is honoured whatever has become of its message since.
+        """A receipt is honoured whatever has become of its message since, `forced` or not.
 
         Whether somebody else has settled it before is not asked, so the answer is `GONE` only if
         this front end knows it.

@@ -44,7 +44,7 @@ class Span(Struct, frozen=True):
 
 
 class BodyRow(Struct, frozen=True):
-    """What is known of a message beside its tuples.
+    """The facts of a message beside its tuples.
 
     `settled` is positive knowledge: a row without it says nothing, since a replica may lack it.
     `born_ms` is T of its first tuple, `moved_ms` T after the newest change of a lease by `extend`,

@@ -111,7 +111,7 @@ class Survey:
 
 
 def _newest(tuples: Iterable[IndexTuple]) -> list[IndexTuple]:
-    """Of each message the tuple of the highest generation, in order of (T, I)."""
+    """The tuple of the highest generation of each message, in order of (T, I)."""
     newest: dict[int, IndexTuple] = {}
     for each in tuples:
         known = newest.get(each.sequence)

@@ -141,3 +141,33 @@ RETURNING number
 
 -- name: select_accounts
 SELECT version, record FROM account ORDER BY number
+
+-- name: select_ledger
+SELECT kind, name, value, state, type, due_ms, version FROM ledger WHERE kind = ? AND name = ?
+
+-- name: insert_ledger
+INSERT INTO ledger (kind, name, state, type, due_ms, version, crc32, value)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (kind, name) DO NOTHING
+RETURNING version
+
+-- name: update_ledger
+UPDATE ledger SET state = ?, type = ?, due_ms = ?, version = ?, crc32 = ?, value = ?
+WHERE kind = ? AND name = ? AND version = ?
+RETURNING version
+
+-- name: delete_ledger
+DELETE FROM ledger WHERE kind = ? AND name = ? AND version = ? RETURNING version
+
+-- name: page_ledger
+SELECT kind, name, value, state, type, due_ms, version FROM ledger
+WHERE kind = ?1 AND name > ?2 AND name >= ?3 AND name < ?4
+    AND (?5 IS NULL OR state = ?5) AND (?6 IS NULL OR type = ?6)
+ORDER BY name LIMIT ?7
+
+-- name: due_ledger
+SELECT kind, name, value, state, type, due_ms, version FROM ledger
+WHERE kind = ? AND due_ms <= ? ORDER BY due_ms LIMIT ?
+
+-- name: check_ledger
+SELECT kind, name, state, type, due_ms, version, crc32, value FROM ledger

@@ -37,6 +37,7 @@ from dovemq.stores.sqlite.directory import (
     prepare_directory,
     remove_leftovers,
 )
+from dovemq.stores.sqlite.ledger import SqliteLedger
 from dovemq.stores.sqlite.messages import SqliteMessages
 from dovemq.stores.sqlite.reader import BodyReader, Reader
 from dovemq.stores.sqlite.recovery import Recovered, recover
@@ -110,6 +111,7 @@ class SqliteStore:
             recovered.accounts,
             self._forget,
         )
+        self.ledger = SqliteLedger(self._writer, self._reader, sql)
         queues = {queue.number: queue for queue in recovered.queues}
         for (queue_number, number), index in recovered.indexes.items():
             self._add_partition(queues[queue_number], number, index)

@@ -12,6 +12,7 @@ from dovemq.stores.owned.group import BodyRow
 from dovemq.stores.owned.records import DamagedRecord, RecordCodec
 from dovemq.stores.sqlite.damage.report import DamagedMessage
 from dovemq.stores.sqlite.guards import entry_crc32
+from dovemq.stores.sqlite.ledger import ledger_entry
 from dovemq.stores.sqlite.reader import BodyReader
 from dovemq.stores.sqlite.statements import Statements, load_statements
 
@@ -81,6 +82,7 @@ def _messages(
     connection: apsw.Connection, progress: Progress, problems: tuple[str, ...]
 ) -> Verification:
     sql = load_statements()
+    problems = (*problems, *_ledger(connection, sql))[:PROBLEMS_MAX]
     body_reader = BodyReader(sql)
     names = {row[0]: f"{row[1]}/{row[2]}" for row in connection.execute(sql.select_queues)}
     total = int(connection.execute(sql.count_entries).get)
@@ -105,6 +107,12 @@ def _messages(
     bodies = done - missing if problems else int(connection.execute(sql.count_bodies).get)
     strays = max(0, bodies - (done - missing))
     return Verification(total, problems, tuple(damaged), damaged_count, strays)
+
+
+def _ledger(connection: apsw.Connection, sql: Statements) -> Iterator[str]:
+    for row in connection.execute(sql.check_ledger):
+        if ledger_entry(row) is None:
+            yield f"the checksum of the entry {row[1]} of the kind {row[0]} is wrong"
 
 
 def _entry_reason(row: tuple[Any, ...]) -> str:

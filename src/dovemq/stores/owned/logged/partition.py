@@ -73,10 +73,10 @@ class LoggedPartition(OwnedPartition):
         return leased
 
     async def settle(
-        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False
+        self, receipts: Sequence[Receipt], now_ms: int, *, moved: bool = False, forced: bool = False
     ) -> list[Settlement]:
         await self._these_loaded(receipts)
-        return await super().settle(receipts, now_ms, moved=moved)
+        return await super().settle(receipts, now_ms, moved=moved, forced=forced)
 
     async def extend(self, changes: Sequence[tuple[Receipt, int]], now_ms: int) -> list[Extension]:
         await self._these_loaded([receipt for receipt, _ in changes])

@@ -1,8 +1,9 @@
 """The interface of a database that holds logs of groups, and what such a database promises.
 
 A shared store is three things: a log for each partition, records that change by compare-and-set
-(the catalogue, the owners of partitions, the heartbeats of front ends), and nothing else. Replay,
-segments, cleaning, snapshots, ownership and the catalogue are written once, over this interface.
+(the catalogue, the owners of partitions, the heartbeats of front ends), and a ledger, whose entries
+are many and are asked for by pages (the progress of jobs). Replay, segments, cleaning, snapshots,
+ownership and the catalogue are written once, over this interface.
 
 Every call may raise `StoreUnreachable`: the outcome is then unknown, and the call may be repeated
 as it was.
@@ -13,6 +14,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
+from dovemq.core.ports import Ledger
 from dovemq.stores.owned.group import PartitionKey
 from dovemq.stores.shared_index.ports import IndexTables
 
@@ -113,6 +115,10 @@ class Database(Protocol):
     @property
     def index_tables(self) -> IndexTables | None:
         """The tables of queues without an owner; None if this database cannot have such queues."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """The port of the core; every front end asks the database for it directly."""
 
     def open_log(self, place: PartitionKey, epoch: int) -> Awaitable[Log]:
         """Open the log for the owner of this epoch.

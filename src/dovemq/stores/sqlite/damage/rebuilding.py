@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from dovemq.core import limits
 from dovemq.core.entry import Entry
+from dovemq.core.ledger import LedgerEntry
 from dovemq.core.message import Message
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
 from dovemq.core.sending import stored_units
@@ -28,6 +29,7 @@ from dovemq.stores.sqlite.committer import SEQUENCE_KEY
 from dovemq.stores.sqlite.damage.report import DamagedMessage, DamageReportBuilder
 from dovemq.stores.sqlite.damage.salvage import Found, RowSalvage
 from dovemq.stores.sqlite.guards import entry_crc32, entry_row
+from dovemq.stores.sqlite.ledger import ledger_entry, ledger_row
 from dovemq.stores.sqlite.rows import queue_columns, queue_from_row
 from dovemq.stores.sqlite.schema import load_steps, migrate
 from dovemq.stores.sqlite.statements import load_statements, read_sections
@@ -49,6 +51,7 @@ _COLUMNS: Final = {
     "body": 3,
     "entry": 12,
     "deduplication": 5,
+    "ledger": 9,
 }
 _ENTRY_COLUMNS_MIN: Final = 9
 """Columns of an entry that the first release wrote."""
@@ -82,6 +85,7 @@ class Rebuilding:
         self._doubtful: dict[int, PartitionKey] = {}
         """Entries from unsound pages, by sequence: their checksum does not cover the message id."""
         self._queues: dict[int, Queue] = {}
+        self._ledger: dict[tuple[str, str], LedgerEntry] = {}
         self._connection = apsw.Connection(str(target))
         # The file is synced once, when it is complete; until then nobody uses it.
         self._connection.pragma("journal_mode", "off")
@@ -100,6 +104,7 @@ class Rebuilding:
             if not catalogue_whole:
                 self._make_queues()
             self._make_deduplication()
+            self._keep_ledger()
             self._set_ids()
             self._skip_numbers()
             connection.execute("COMMIT")
@@ -141,16 +146,19 @@ class Rebuilding:
             self._keep_body(found)
         for found in self._salvage.rows("entry"):
             self._keep_entry(found)
+        for found in self._salvage.rows("ledger"):
+            self._note_ledger(found)
         for found in self._salvage.rows("deduplication"):
             values = found.row.values
             # These rows have no checksum, so those of unsound pages are dropped.
             if found.sound and values is not None and len(values) == _COLUMNS["deduplication"]:
                 self._keep("deduplication", values)
         self._salvage.reach_others((*_COLUMNS, *(f"{name}_twin" for name in _CATALOGUE)))
-        if self._salvage.is_damaged("body") or self._salvage.is_damaged("entry"):
+        if any(map(self._salvage.is_damaged, ("body", "entry", "ledger"))):
             for found in self._salvage.unreached():
                 self._keep_body(found)
                 self._keep_entry(found)
+                self._note_ledger(found)
 
     def _keep_body(self, found: Found) -> None:
         row = _body_row(found)
@@ -170,6 +178,31 @@ class Rebuilding:
             self._keep("entry", kept.row())
             if not found.sound:
                 self._doubtful[kept.entry.sequence] = kept.place
+
+    def _note_ledger(self, found: Found) -> None:
+        values = found.row.values
+        if found.row.rowid is None or values is None or len(values) != _COLUMNS["ledger"]:
+            return
+        entry = ledger_entry(values[1:])
+        if entry is None:
+            return
+        key = (entry.kind, entry.name)
+        held = self._ledger.get(key)
+        if held is None or held.version < entry.version:
+            self._ledger[key] = entry
+
+    def _keep_ledger(self) -> None:
+        """Keep the newest intact version of each entry; a job may go back to an earlier one."""
+        if self._salvage.is_damaged("ledger"):
+            known = len(self._ledger)
+            for found in self._salvage.older():
+                self._note_ledger(found)
+            self._builder.notes.append(
+                "the table ledger is damaged: jobs of workflows may be lost or as they were "
+                f"before ({len(self._ledger) - known} found in older pages alone)"
+            )
+        for entry in self._ledger.values():
+            self._keep("ledger", ledger_row(entry))
 
     def _make_deduplication(self) -> None:
         """Make the deduplication rows of kept messages again, if their table is damaged."""

@@ -1,0 +1,72 @@
+import { get } from "../api.js";
+import { Chart } from "../chart.js";
+import { fill, h, setText } from "../dom.js";
+import { age, count, rate } from "../format.js";
+import { queueHash, queueTable } from "./rows.js";
+
+const TILES = [
+  ["Queues", (d) => count(d.queues)],
+  ["Visible", (d) => count(d.total[1])],
+  ["Leased", (d) => count(d.total[2])],
+  ["Delayed", (d) => count(d.total[3])],
+  ["Oldest visible", (d) => age(d.total[1] ? d.total[4] : null)],
+  ["Sent per second", (d) => rate(d.total[5])],
+  ["Received per second", (d) => rate(d.total[6])],
+  ["Deleted per second", (d) => rate(d.total[7])],
+  ["Connections", (d) => count(d.connections) || "–"],
+  ["Waiting receives", (d) => count(d.polls_parked) || "–"],
+];
+
+export const ALERT_CLASS = { "dead-letters": "bad", "no-consumers": "bad", capacity: "bad" };
+
+export async function overviewPage({ frame, every }) {
+  const values = TILES.map(() => h("dd"));
+  const health = h("span", { class: "badge" });
+  const alerts = h("div");
+  const messages = new Chart({ title: "Messages", format: (v) => count(Math.round(v)), series: [
+    { label: "visible", at: (p) => p[1] }, { label: "leased", at: (p) => p[2] },
+    { label: "delayed", at: (p) => p[3] }] });
+  const rates = new Chart({ title: "Messages per second", format: rate, series: [
+    { label: "sent", at: (p) => p[5] }, { label: "received", at: (p) => p[6] },
+    { label: "deleted", at: (p) => p[7] }] });
+  const table = queueTable({ caption: "The largest queues" });
+  fill(frame,
+    h("div", { class: "head" }, h("h1", {}, "Overview"), health),
+    h("dl", { class: "tiles" }, TILES.map(([label], i) => h("div", {}, h("dt", {}, label), values[i]))),
+    h("section", { class: "card", "aria-label": "Alerts" }, h("h2", {}, "Alerts"), alerts),
+    h("div", { class: "columns" }, h("div", { class: "card" }, messages.element),
+      h("div", { class: "card" }, rates.element)),
+    h("h2", {}, "The largest queues"), table.element);
+  let shown = null;
+  await every(async () => {
+    const document = await get("/v1/overview");
+    TILES.forEach(([, text], index) => setText(values[index], text(document)));
+    showHealth(health, document.health);
+    const mark = JSON.stringify([document.alerts, document.alert_count]);
+    if (mark !== shown) fill(alerts, alertList(document));
+    shown = mark;
+    const points = [...document.history, document.total];
+    messages.show(points);
+    rates.show(points);
+    table.show(document.largest);
+  });
+}
+
+function showHealth(badge, health) {
+  badge.hidden = !health;
+  if (!health) return;
+  const good = health.ready && !health.damage;
+  badge.className = `badge ${good ? "good" : "bad"}`;
+  const damage = health.damage ? `The store was damaged ${health.damage} times.` : "";
+  setText(badge, health.ready ? damage || "Healthy" : health.reason);
+}
+
+function alertList(document) {
+  if (!document.alerts.length) return h("p", { class: "empty" }, "There are no alerts.");
+  const items = document.alerts.map((alert) => h("li", {},
+    h("span", { class: `badge ${ALERT_CLASS[alert.kind] ?? "warn"}` }, alert.kind), " ",
+    h("a", { href: queueHash(alert.account, alert.name) }, alert.name), ` – ${alert.text}`));
+  const more = document.alert_count - document.alerts.length;
+  return [h("ul", { class: "alerts" }, items),
+    more > 0 ? h("p", { class: "hint" }, `and ${count(more)} more: sort the queues by alerts`) : null];
+}

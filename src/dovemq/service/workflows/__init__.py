@@ -1,0 +1,28 @@
+"""Use cases of workflows over a store's ledger and queues: specifications, jobs, their repair."""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from dovemq.core.ports import Clock, Store
+from dovemq.service.messages import Messages
+from dovemq.service.queues import Queues
+from dovemq.service.workflows.jobs import WorkflowJobs as WorkflowJobs
+from dovemq.service.workflows.publishing import TopicPublisher
+from dovemq.service.workflows.specifications import WorkflowSpecs as WorkflowSpecs
+from dovemq.service.workflows.sweeping import WorkflowSweeper as WorkflowSweeper
+
+
+class Workflows(Struct, frozen=True):
+    specs: WorkflowSpecs
+    jobs: WorkflowJobs
+    sweeper: WorkflowSweeper
+
+
+def build_workflows(
+    store: Store, clock: Clock, new_id: Callable[[], str], queues: Queues, messages: Messages
+) -> Workflows:
+    specs = WorkflowSpecs(store, clock, queues)
+    publisher = TopicPublisher(queues, messages, new_id)
+    jobs = WorkflowJobs(store, clock, new_id, specs, publisher)
+    return Workflows(specs, jobs, WorkflowSweeper(store, clock, jobs))

@@ -1,0 +1,1 @@
+"""Allocators: they give topics the consumers that the scheduler wants."""

@@ -1,0 +1,196 @@
+"""Jobs of several types while workers and front ends are killed: each ends exactly once."""
+
+import asyncio
+import os
+import random
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dovemq.client import WorkflowClient
+from dovemq.client.errors import ClientError
+from dovemq.client.retrying import is_transient
+from dovemq.testing.local_redis import LocalRedisCluster
+from dovemq.testing.local_server import LocalServer, StartFailed
+from tests.acceptance.deployments import front_ends
+from tests.workflows.sample_jobs import TYPES
+
+JOBS = int(os.environ.get("DOVETEST_JOBS", "8"))
+"""Jobs of each type."""
+WORKERS = 3
+CONCURRENCY = 2
+JOBS_PER_KILL = 8
+KILLS_MIN = 4
+KILLS_MAX = 120
+LEASE_SECONDS = 3
+STARTS_MAX = 5
+SECONDS_MAX = 600 + 5 * JOBS
+CALLS = 8
+"""Requests of the test at a time."""
+
+
+class WorkerProcesses:
+    """`dovemq workflow worker` processes at servers in turn; one after another is killed."""
+
+    def __init__(self, servers: Sequence[LocalServer], log: Path) -> None:
+        self._servers = servers
+        self._log = log.open("ab")
+        self._started = 0
+        self._alive: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> None:
+        server = self._servers[self._started % len(self._servers)]
+        self._started += 1
+        command = [
+            sys.executable,
+            "-m",
+            "dovemq",
+            "workflow",
+            "worker",
+            "tests.faults.workflow_tasks",
+        ]
+        command += ["--concurrency", str(CONCURRENCY)]
+        environment = {**os.environ, **server.env}
+        self._alive.append(
+            subprocess.Popen(command, env=environment, stdout=self._log, stderr=self._log)
+        )
+
+    def kill_oldest(self) -> None:
+        oldest = self._alive.pop(0)
+        oldest.kill()
+        oldest.wait()
+        self.start()
+
+    def stop(self) -> list[int]:
+        """The exit codes of the workers that were not killed."""
+        for each in self._alive:
+            each.terminate()
+        codes = [each.wait(60) for each in self._alive]
+        self._log.close()
+        return codes
+
+
+class ManyJobs:
+    """Submits jobs, kills meanwhile, and waits for the end of all."""
+
+    def __init__(self, servers: Sequence[LocalServer], workers: WorkerProcesses) -> None:
+        self._servers = servers
+        self._workers = workers
+        self._rng = random.Random(JOBS)
+        self._places = asyncio.Semaphore(CALLS)
+        self.servers_killed = 0
+
+    async def run(self) -> list[dict[str, Any]]:
+        leases = {"lease_seconds": LEASE_SECONDS}
+        for type_, content in TYPES.items():
+            topics = dict.fromkeys(_topics(content), leases)
+            body = {**content, "topics": topics, "attempts_max": 20, "patience_seconds": 60}
+            await self._asked(lambda client, t=type_, b=body: client.put_workflow(t, b))
+        for _ in range(WORKERS):
+            self._workers.start()
+        numbers = [(type_, number) for number in range(JOBS) for type_ in TYPES]
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._kill())
+            submitting = [group.create_task(self._submitted(*each)) for each in numbers]
+        jobs = await asyncio.gather(*(self._finished(task.result()) for task in submitting))
+        return list(jobs)
+
+    async def _kill(self) -> None:
+        kills = min(KILLS_MAX, max(KILLS_MIN, JOBS * len(TYPES) // JOBS_PER_KILL))
+        for number in range(kills):
+            await asyncio.sleep(self._rng.uniform(0.2, 1.0))
+            if number % 4 == 1:
+                server = self._servers[-1]
+                await asyncio.to_thread(server.kill)
+                await asyncio.to_thread(_started_again, server)
+                self.servers_killed += 1
+            else:
+                await asyncio.to_thread(self._workers.kill_oldest)
+
+    async def _submitted(self, type_: str, number: int) -> str:
+        key = f"{type_}-{number}"
+        job = await self._asked(lambda client: client.submit(type_, number, key=key))
+        return str(job["job_id"])
+
+    async def _finished(self, job_id: str) -> dict[str, Any]:
+        job: dict[str, Any] = await self._asked(lambda c: c.finished(job_id, SECONDS_MAX))
+        return job
+
+    async def _asked(self, ask: Any) -> Any:
+        """Ask servers in turn until one answers."""
+        async with self._places:
+            while True:
+                server = self._rng.choice(self._servers)
+                client = WorkflowClient(server.admin_url, server.access_key)
+                try:
+                    async with client:
+                        return await ask(client)
+                except ClientError as error:
+                    if not is_transient(error):
+                        raise
+                await asyncio.sleep(0.3)
+
+
+def _started_again(server: LocalServer) -> None:
+    """A machine under load may need longer than the limit of one start."""
+    for attempt in range(1, STARTS_MAX + 1):
+        try:
+            server.start()
+        except StartFailed:
+            if attempt == STARTS_MAX:
+                raise
+        else:
+            return
+
+
+def _topics(content: dict[str, Any]) -> set[str]:
+    return set(content["path"]) if "path" in content else set("ABCD")
+
+
+def _judge(jobs: list[dict[str, Any]]) -> None:
+    assert len({job["job_id"] for job in jobs}) == JOBS * len(TYPES)
+    for job in jobs:
+        assert job["state"] == "ended", job
+        assert {task["state"] for task in job["tasks"].values()} == {"ended"}
+        for name, result in job["results"].items():
+            # A task has seen the one result that its job has of each task before it.
+            for before, seen in result["before"].items():
+                assert seen["token"] == job["results"][before]["token"], (job["job_id"], name)
+        if job["type"] == "fork":
+            assert set(job["results"]["D"]["before"]) == {"B", "C"}
+
+
+def _end_exactly_once(servers: Sequence[LocalServer], log: Path) -> None:
+    workers = WorkerProcesses(servers, log)
+    many = ManyJobs(servers, workers)
+    try:
+        jobs = asyncio.run(many.run())
+    finally:
+        codes = workers.stop()
+    _judge(jobs)
+    assert many.servers_killed
+    # One that was stopped before it served has no handler of signals yet.
+    assert set(codes) <= {0, -signal.SIGTERM}
+
+
+@pytest.mark.timeout(2 * SECONDS_MAX + 300)
+def test_jobs_end_once_while_workers_and_the_service_are_killed(tmp_path: Path) -> None:
+    with LocalServer(tmp_path / "data", log=tmp_path / "server.log") as server:
+        _end_exactly_once([server], tmp_path / "workers.log")
+
+
+@pytest.mark.timeout(2 * SECONDS_MAX + 300)
+def test_jobs_end_once_while_one_of_two_front_ends_is_killed(
+    tmp_path: Path, redis_cluster: LocalRedisCluster
+) -> None:
+    url = f"{redis_cluster.url}?prefix=jobs_{secrets.token_hex(4)}"
+    with ExitStack() as ending:
+        servers = [ending.enter_context(each) for each in front_ends(url, 2, tmp_path)]
+        _end_exactly_once(servers, tmp_path / "workers.log")

@@ -100,6 +100,8 @@ CREATING = (
     create_with("a wait is in its range", bad_attribute("ReceiveMessageWaitTimeSeconds"), "?",
                 ReceiveMessageWaitTimeSeconds="21"),
     create_with("an order hint is in its range", bad_attribute("OrderHint"), "?", OrderHint="1001"),
+    create_with("an adaptive order hint is spelt so", bad_attribute("OrderHint"), "?",
+                OrderHint="Adaptive"),
     create_with("no order is asked for by name", bad_attribute("OrderHint"), "?", OrderHint="0"),
     create("tags have keys", invalid("TagKey", "", "Tag keys are 1 to 128 characters long."), "?",
            tags={"": "v"}),

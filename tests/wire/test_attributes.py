@@ -95,6 +95,7 @@ async def test_extended_attributes_are_returned_by_name_only() -> None:
         ("SqsManagedSseEnabled", "false"),
         ("KmsMasterKeyId", "alias/mine"),
         ("OrderHint", "1000"),
+        ("OrderHint", "adaptive"),
         ("DeliveryPaused", "true"),
         ("LongDelay", "true"),
         ("GroupConcurrency", "2"),

@@ -13,6 +13,8 @@ from dovemq.core.partitions import ControlMemory, Layout, resized
 
 ANY_ORDER: Final = 0
 """The value of `order_hint` that asks for no order at all: K = ∞ in bdqs."""
+ADAPTIVE_ORDER: Final = "adaptive"
+"""The value of `order_hint` for a K that follows the claims that compete."""
 
 
 class QueueKey(Struct, frozen=True, order=True):
@@ -69,8 +71,9 @@ class QueueSettings(Struct, frozen=True):
     encryption_key: str | None = None
     encryption_reuse_seconds: int = 300
     encryption_managed: bool = True
-    order_hint: int = 1
-    """K: a receive draws among the K first visible messages; `ANY_ORDER` asks for no order."""
+    order_hint: int | Literal["adaptive"] = 1
+    """K: a receive draws among the K first visible messages; `ANY_ORDER` asks for no order, and
+    `ADAPTIVE_ORDER` for a K that avoids collisions of claims, where there are any."""
     coordination: Coordination = "lease"
     """How front ends agree about the queue. It cannot change."""
     receive_draw: Literal["visible", "literal"] = "visible"
@@ -197,7 +200,7 @@ def settings_with(settings: QueueSettings, changes: Changes) -> QueueSettings:
     if not 0 <= changed.delay_ms <= changed.delay_ms_max:
         raise InvalidAttribute("delay_ms", value=changed.delay_ms)
     hint = changed.order_hint
-    if hint != ANY_ORDER and not limits.ORDER_HINT.holds(hint):
+    if isinstance(hint, int) and hint != ANY_ORDER and not limits.ORDER_HINT.holds(hint):
         raise InvalidAttribute("order_hint", value=hint)
     if changed.fifo:
         _check_fifo(changed)

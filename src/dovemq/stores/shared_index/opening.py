@@ -8,6 +8,7 @@ import random
 from collections.abc import Iterable
 from typing import Final
 
+from dovemq.core.hint_meters import HintMeters
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock
 from dovemq.core.queue import Queue
@@ -34,18 +35,20 @@ class SharedIndexes:
         monotonic_ms: MonotonicMs,
         rng: random.Random,
         observer: Observer,
+        hints: HintMeters | None = None,
     ) -> None:
         self._partitions: dict[int, SharedIndexPartition] = {}
         self._tables = tables
         self._ended = IndexStatistics()
         self._around = IndexContext(
             tables,
-            Sequences(lambda: new_writer(records), monotonic_ms),
+            Sequences(lambda: new_writer(records, rng.getrandbits(62)), monotonic_ms),
             clock,
             monotonic_ms,
             rng,
             observer,
             self._look_ms,
+            hints or HintMeters(),
         )
 
     def partition(self, queue: Queue) -> SharedIndexPartition:

@@ -30,10 +30,11 @@ from dovemq.core.commands import (
 )
 from dovemq.core.drawing import IndexTuple
 from dovemq.core.errors import DoveError, Draining, QueueMissing
+from dovemq.core.hint_meters import HintMeters
 from dovemq.core.message import Message
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock
-from dovemq.core.queue import Queue
+from dovemq.core.queue import ADAPTIVE_ORDER, Queue
 from dovemq.core.sending import accepted, stored_units
 from dovemq.stores.owned.records import RecordCodec
 from dovemq.stores.shared_index.buckets import LATE_MS, Buckets, MonotonicMs, bucket_of, is_late
@@ -70,6 +71,7 @@ class IndexContext(Struct, frozen=True, eq=False):
     rng: random.Random
     observer: Observer
     look_ms: Callable[[], int]
+    hints: HintMeters = msgspec.field(default_factory=HintMeters)
 
 
 class SharedIndexPartition:
@@ -98,6 +100,7 @@ class SharedIndexPartition:
         self._sampling = Sampling(tables, number, around.rng, self.statistics)
         if not serial:
             self._receiving.claimed = self._sampling.claimed
+        self._follow_hint()
         self._refusal: Callable[[], DoveError] | None = None
         self._watchers: dict[object, Wake] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -114,7 +117,15 @@ class SharedIndexPartition:
         """Use the settings of this version of the queue, unless a newer one is known."""
         if queue.version > self._queue.version:
             self._queue = queue
+            self._follow_hint()
             self._wake()
+
+    def _follow_hint(self) -> None:
+        """Sample all claims while K adapts."""
+        self._sampling.checked = None
+        if self._queue.settings.order_hint == ADAPTIVE_ORDER:
+            meter = self._around.hints.of(self._queue)
+            self._sampling.checked = functools.partial(meter.checked, 1)
 
     def end(self) -> None:
         """Refuse everything: the queue was removed."""
@@ -265,19 +276,38 @@ class SharedIndexPartition:
 
     async def _receive(self, ask: Ask, now_ms: int) -> tuple[list[ClaimedMessage], bool]:
         settings = self._queue.settings
-        found, more = await self._receiving.receive(ask, settings, self._order_hint(), now_ms)
+        if isinstance(settings.order_hint, int):
+            received = self._receiving.receive(ask, settings, settings.order_hint, now_ms)
+        else:
+            received = self._receive_adaptively(ask, now_ms)
+        found, more = await received
         for each in found:
             lease = (each.before, each.after)
             self._own.leases.put((each.after.sequence, each.after.due_ms), lease)
         return found, more
 
+    async def _receive_adaptively(self, ask: Ask, now_ms: int) -> tuple[list[ClaimedMessage], bool]:
+        meter, settings = self._around.hints.of(self._queue), self._queue.settings
+        refused = self.statistics.refused
+        k = meter.began(now_ms)
+        try:
+            found, more = await self._receiving.receive(ask, settings, k, now_ms)
+        finally:
+            meter.ended()
+        first = [
+            (each.message.sent_ms, each.message.sequence)
+            for each in found
+            if each.after.receive_count == 1
+        ]
+        meter.claimed(len(found), first)
+        if settings.coordination == SERIAL:
+            # A refused claim has met another one, and nothing else has.
+            meter.checked(len(found), self.statistics.refused - refused)
+        return found, more
+
     def _expired_ms(self, now_ms: int) -> int:
         """Messages sent until then have expired."""
         return now_ms - self._queue.settings.retention_ms
-
-    def _order_hint(self) -> int:
-        """K of the next receive."""
-        return self._queue.settings.order_hint
 
     async def _give_back(self, task: "asyncio.Task[tuple[list[ClaimedMessage], bool]]") -> None:
         """Release what a receive gets whose caller has gone."""

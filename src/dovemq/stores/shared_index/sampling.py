@@ -2,13 +2,14 @@
 
 Plain claims do not notice each other: that is what makes them cheap. So of one message in
 `SAMPLE_ONE_IN`, the same ones on all front ends, each claim leaves a row, and a moment later counts
-the rows of the tuple that it has claimed. Nobody waits for it.
+the rows of the tuple that it has claimed. Nobody waits for it. Queues with an adaptive K sample
+every claim: K follows what is found.
 """
 
 import asyncio
 import random
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from dovemq.core.errors import DoveError
@@ -35,10 +36,13 @@ class Sampling:
         self._rng = rng
         self._statistics = statistics
         self._tasks: set[asyncio.Task[None]] = set()
+        self.checked: Callable[[int], None] | None = None
+        """Called with the number of other claims of each claim; with it, every claim is sampled."""
 
     def claimed(self, moves: Sequence[TupleMove]) -> None:
         for move in moves:
-            if is_sampled(move.before.sequence) and len(self._tasks) < UNDER_WAY_MAX:
+            chosen = self.checked is not None or is_sampled(move.before.sequence)
+            if chosen and len(self._tasks) < UNDER_WAY_MAX:
                 task = asyncio.get_running_loop().create_task(self._sample(move))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
@@ -58,3 +62,6 @@ class Sampling:
             return
         self._statistics.sampled += 1
         self._statistics.collided += claims > 1
+        if self.checked is not None:
+            # The own one may not be seen yet.
+            self.checked(max(0, claims - 1))

@@ -31,12 +31,16 @@ _ADOPTED: Final = 1 << 62
 _ATTEMPTS_MAX: Final = 20
 
 
-async def new_writer(records: Records) -> int:
-    """A number that no other writer has got among the last `WRITERS`."""
+async def new_writer(records: Records, token: int) -> int:
+    """A number that no other writer has got among the last `WRITERS`.
+
+    `token` is a random number: equal values of two front ends would both count as written.
+    """
     for _ in range(_ATTEMPTS_MAX):
         last = await records.get(KIND, _NAME)
-        number = int(last.value) + 1 if last else 1
-        if await records.put(KIND, _NAME, b"%d" % number, last.version if last else 0):
+        number = int(last.value.split()[0]) + 1 if last else 1
+        value = b"%d %d" % (number, token)
+        if await records.put(KIND, _NAME, value, last.version if last else 0):
             return number % WRITERS
     raise StoreUnreachable("the database", "many front ends start at the same time")
 

@@ -81,7 +81,8 @@ PAPERS: Final[Mapping[str, Paper]] = {
         "30th IEEE International Symposium on Reliable Distributed Systems (SRDS), pages 229–234",
         "https://doi.org/10.1109/SRDS.2011.35",
         "The index of (visible time, id) of every queue, the attribute `OrderHint` (its K), the "
-        "measures of order and duplicates, and the workload of `dovemq load run`.",
+        "measures of order and duplicates, the workload of `dovemq load run`, and queues that have "
+        "no owner (`Coordination=none` and `serial`).",
     ),
 }
 
@@ -94,7 +95,8 @@ def papers_page() -> str:
         "makes a figure and says whether the paper's claims about it hold; "
         "[the models](../explanation/models.md#the-papers-misprints-and-readings) and, for joram "
         "and rds, [the simulations](../explanation/fabric-simulations.md) and [the measurements of "
-        "partitions](../explanation/fabric-measurements.md) have the misprints of the papers, how "
+        "partitions](../explanation/fabric-measurements.md), and for bdqs [its "
+        "measurements](../explanation/bdqs-measurements.md) have the misprints of the papers, how "
         "gaps were filled, and which claims do not hold.",
         *(_section(name, paper) for name, paper in PAPERS.items()),
         section("Figures of our own", table(("id", "figure"), own)),

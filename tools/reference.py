@@ -34,7 +34,7 @@ FORMS: Final[Mapping[str, str]] = {
     "allow": "JSON: redrivePermission, sourceQueueArns",
     "choice": "as in SQS",
     "flag": "true, false",
-    "order": f"{ORDER_HINT.least} to {ORDER_HINT.most}, or any",
+    "order": f"{ORDER_HINT.least} to {ORDER_HINT.most}, any or adaptive",
     "policy": "JSON: [queue policies](policies.md)",
     "redrive": "JSON: deadLetterTargetArn, maxReceiveCount",
     "seconds": f"{DELAY_MS.least} to {DELAY_MS.most // SECOND_MS} seconds",
@@ -44,7 +44,14 @@ FORMS: Final[Mapping[str, str]] = {
 
 EXTENDED_MEANING: Final[Mapping[str, str]] = {
     "OrderHint": "A receive draws among this many of the first visible messages: 1 stays close "
-    "to the order of sending, more makes concurrent receivers collide less. 1 on FIFO queues.",
+    "to the order of sending, more makes concurrent receivers collide less. With `adaptive` the "
+    "number follows the [collisions](../explanation/adaptive-hint.md); it is 1 on queues whose "
+    "index has an owner, where nothing collides. 1 on FIFO queues.",
+    "Coordination": "How front ends that share the queue agree about it; see "
+    "[the four modes](../explanation/coordination.md). `none` and `serial` need a store on "
+    "Cassandra and a standard queue with one partition. It cannot change.",
+    "ReceiveDraw": "`none` and `serial`, for experiments: `literal` draws hidden messages too, as "
+    "the paper bdqs does, and a receive that draws one finds nothing.",
     "DeliveryPaused": "Receives return nothing until it is false again; sends go on.",
     "LongDelay": "Delays may reach the retention period instead of 15 minutes.",
     "GroupConcurrency": "At most this many messages of one group are leased at a time. Empty "
@@ -279,7 +286,7 @@ def admin_page() -> str:
 
 def _route_role(route: AdminRoute) -> str:
     if route.role is not None:
-        return f"{route.role.value}, or own queues" if route.own else route.role.value
+        return f"{route.role.value}, or one's own" if route.own else route.role.value
     return "any account" if route.signed else "anybody"
 
 

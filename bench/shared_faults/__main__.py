@@ -23,7 +23,7 @@ import uvloop
 from bench.shared_faults.front_ends import FrontEnds
 from bench.shared_faults.injecting import FAULTS, Fault, Scene
 from bench.shared_faults.report import publish, rows_of
-from bench.shared_faults.runs import LoadSize, RunAccount, run_once
+from bench.shared_faults.runs import OWNED, LoadSize, RunAccount, run_once
 from bench.tables import parser_of, show
 from dovemq.testing.local_cassandra import LocalCassandra
 from dovemq.testing.local_cluster import LocalCluster
@@ -38,8 +38,11 @@ STORES: Final[Mapping[str, tuple[Callable[[Path], LocalCluster], str]]] = {
     "redis": (LocalRedisCluster, ""),
     "redis wait=1": (LocalRedisCluster, "?wait=1"),
     "cassandra quorum": (LocalCassandra, "&consistency=quorum"),
+    "cassandra quorum, none": (LocalCassandra, "&consistency=quorum"),
+    "cassandra quorum, serial": (LocalCassandra, "&consistency=quorum"),
+    "cassandra one, none": (LocalCassandra, "&consistency=one"),
 }
-"""How each store is started, and what is added to its URL."""
+"""How each store is started, and what is added to its URL; after a comma the coordination."""
 
 
 def kept(path: Path) -> list[RunAccount]:
@@ -66,6 +69,8 @@ async def run_store(
     if not wanted:
         return
     kind, suffix = STORES[name]
+    coordination = name.partition(", ")[2] or OWNED
+    size = msgspec.structs.replace(size, coordination=coordination)
     with kind(place / "store") as store:
         async with FrontEnds(place, store.url + suffix) as front_ends:
             for fault, number in wanted:

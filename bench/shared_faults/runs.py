@@ -21,7 +21,9 @@ from dovemq.load.results import LoadResult
 from dovemq.load.run import STARTING, Live
 from dovemq.load.run import run as run_load
 
-QUEUES: Final = {"standard": 3, "fifo": 3}
+OWNED: Final = "lease"
+FIFO: Final = "fifo"
+QUEUES: Final = {"standard": 3, FIFO: 3}
 """Queues of each kind, so that each front end owns some."""
 BODY_BYTES: Final = 256
 LEASE_SECONDS: Final = 5
@@ -45,6 +47,12 @@ class LoadSize(Struct, frozen=True):
     senders: int = 2
     receivers: int = 2
     pause_ms: int = 100
+    coordination: str = OWNED
+
+    @property
+    def queues(self) -> Mapping[str, int]:
+        """The number of queues of each kind: a queue without an owner cannot be FIFO."""
+        return {kind: QUEUES[kind] for kind in QUEUES if self.coordination == OWNED or kind != FIFO}
 
 
 class RunAccount(Struct, frozen=True):
@@ -93,7 +101,7 @@ async def run_once(
 ) -> RunAccount:
     """Runs the load, strikes once, and heals. `folder` must not exist; it keeps the journals."""
     began = time.monotonic()
-    lives = {kind: Live() for kind in QUEUES}
+    lives = {kind: Live() for kind in size.queues}
     loads = [
         asyncio.create_task(
             run_load(
@@ -104,7 +112,7 @@ async def run_once(
                 live=lives[kind],
             )
         )
-        for kind in QUEUES
+        for kind in size.queues
     ]
     try:
         await _sending(list(lives.values()), loads)
@@ -116,7 +124,7 @@ async def run_once(
             load.cancel()
         await asyncio.gather(*loads, return_exceptions=True)
         await fault.heal(scene)
-    gap_ms = max(longest_gap_ms(folder / kind / "1") for kind in QUEUES)
+    gap_ms = max(longest_gap_ms(folder / kind / "1") for kind in size.queues)
     seconds = round(time.monotonic() - began, 1)
     account = _account(results, gap_ms, tuple(scene.front_ends.tracebacks()))
     return msgspec.structs.replace(
@@ -132,6 +140,7 @@ def _plan(scene: Scene, kind: str, size: LoadSize, seconds: int) -> LoadPlan:
         name=f"{kind}-{time.time_ns() // 1_000_000 % 100_000_000}",
         seed=scene.number,
         applications=QUEUES[kind],
+        queue_attributes={"Coordination": size.coordination},
         senders=size.senders,
         receivers=size.receivers,
         messages=None,

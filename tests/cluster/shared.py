@@ -76,6 +76,8 @@ class Faults:
 
 
 class FaultyDatabase:
+    index_tables = None
+
     def __init__(self, state: MemoryDatabaseState, faults: Faults) -> None:
         self.name = "the test's database"
         self.inner = MemoryDatabase(state)

@@ -27,6 +27,7 @@ from dovemq.testing.local_cassandra import LocalCassandra
 from dovemq.testing.local_postgres import LocalPostgres
 from dovemq.testing.local_redis import LocalRedisCluster
 from dovemq.testing.memory_database import MemoryDatabase, MemoryDatabaseState
+from dovemq.testing.memory_tables import MemoryIndexTables, ReplicaSet
 from tests.contract.neighbours import NeighbourOpener
 from tests.contract.shared import SharedOpener
 from tests.contract.spread import (
@@ -38,6 +39,7 @@ from tests.contract.spread import (
     is_promised,
     settings_of,
 )
+from tests.contract.unowned import UNOWNED_NOT_PROMISED, is_unowned
 from tests.contract.world import StoreOpener, World
 from tests.link.linked import LinkedStore
 
@@ -67,6 +69,19 @@ def _logged(_: pytest.FixtureRequest, __: Path) -> StoreOpener:
 
     async def opened() -> Database:
         return MemoryDatabase(state)
+
+    return SharedOpener(opened)
+
+
+def _unowned(_: pytest.FixtureRequest, __: Path) -> StoreOpener:
+    """Queues without an owner, over tables in memory."""
+    state = MemoryDatabaseState(fences=False)
+    replicas = ReplicaSet(random.Random(1), lambda: 0)
+
+    async def opened() -> Database:
+        database = MemoryDatabase(state)
+        database.index_tables = MemoryIndexTables(replicas)
+        return database
 
     return SharedOpener(opened)
 
@@ -122,15 +137,23 @@ AUTO_HERE: dict[str, OpenerOf] = {
     AUTO: _spread(_memory, AutoStore),
     f"{AUTO} on disk": _spread(_sqlite, AutoStore),
 }
+UNOWNED_REAL: dict[str, OpenerOf] = {
+    "none on cassandra": _cassandra,
+    "serial on cassandra": _cassandra,
+}
 PARTS: dict[str, int] = {
     **dict.fromkeys(REAL, 8),
     **dict.fromkeys(SPREAD_REAL, 32),
+    **dict.fromkeys(UNOWNED_REAL, 8),
     **dict.fromkeys(AUTO_HERE, 4),
 }
 """These stores are asked one of so many sentences in an ordinary run."""
 DURABLE: dict[str, OpenerOf] = {
     "sqlite": _sqlite,
     "logged": _logged,
+    "none": _unowned,
+    "serial": _unowned,
+    **UNOWNED_REAL,
     f"{SPREAD} on disk": _spread(_sqlite),
     f"{AUTO} on disk": AUTO_HERE[f"{AUTO} on disk"],
     **REAL,
@@ -156,7 +179,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _is_promised(item: pytest.Item) -> bool:
     sentence = getattr(item, "originalname", item.name)
-    return all(is_promised(sentence, store) for store in _stores_of(item))
+    stores = _stores_of(item)
+    if sentence in UNOWNED_NOT_PROMISED and any(map(is_unowned, stores)):
+        return False
+    return all(is_promised(sentence, store) for store in stores)
 
 
 def _is_asked(item: pytest.Item) -> bool:

@@ -45,6 +45,7 @@ class _Beside:
         self._store = store
         self._partner = partner
         self.receipt_key = store.receipt_key
+        self.coordinations = store.coordinations
         self.catalogue = store.catalogue
         self.ledger = store.ledger
         self.partition = store.partition

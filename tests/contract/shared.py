@@ -9,7 +9,7 @@ import functools
 import itertools
 import random
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Any, Final, cast
 
 from dovemq.cluster.heartbeats import KIND, declare_dead, front_end_of
 from dovemq.cluster.ports import Link
@@ -19,6 +19,8 @@ from dovemq.core.ports import Store
 from dovemq.stores.owned.bodies import CacheRoom
 from dovemq.stores.owned.logged.opening import Surroundings, open_partition
 from dovemq.stores.owned.logged.ports import Database
+from dovemq.stores.shared_index.opening import SharedIndexes
+from dovemq.stores.shared_index.ports import IndexTables
 from dovemq.testing.clock import ManualClock
 
 CACHE_BYTES_MAX: Final = 4_096
@@ -53,7 +55,44 @@ class NewFrontEnd:
             monotonic_ms=lambda: 0,
             new_token=lambda: f"token-{next(self._tokens)}",
             new_key=lambda: b"receipt key of the contract",
+            unowned=_unowned(database, clock, rng, observer),
         )
+
+
+def _unowned(
+    database: Database, clock: ManualClock, rng: random.Random, observer: Observer
+) -> SharedIndexes | None:
+    if database.index_tables is None:
+        return None
+    return SharedIndexes(
+        ClockedTables.of(database.index_tables, clock),
+        database.records,
+        clock=clock,
+        monotonic_ms=clock.now_ms,
+        rng=rng,
+        observer=observer,
+    )
+
+
+class ClockedTables:
+    """Tables whose node has the clock of the test."""
+
+    def __init__(self, inner: IndexTables, clock: ManualClock) -> None:
+        self._inner = inner
+        self._clock = clock
+
+    @classmethod
+    def of(cls, inner: IndexTables, clock: ManualClock) -> IndexTables:
+        return cast(IndexTables, cls(inner, clock))
+
+    async def node_ms(self) -> int:
+        return self._clock.now_ms()
+
+    def at_quorum(self) -> IndexTables:
+        return self.of(self._inner.at_quorum(), self._clock)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
 
 class SharedOpener:

@@ -16,6 +16,7 @@ from dovemq.core.queue import Queue
 from dovemq.core.sessions import SESSION, ClientSession
 from dovemq.fabric.store import FabricStore
 from dovemq.testing.clock import ManualClock
+from tests.contract.unowned import is_unowned, settings_of_unowned
 from tests.contract.world import StoreOpener
 
 PARTITIONS: Final = 4
@@ -127,6 +128,8 @@ def settings_of(store: str) -> Mapping[str, object]:
 
     A receive looks into all partitions: otherwise it may miss messages, as short polls of SQS do.
     """
+    if is_unowned(store):
+        return settings_of_unowned(store)
     if not is_spread(store):
         return {}
     spread = {

@@ -33,6 +33,7 @@ class CountingStore:
 
     def __init__(self, store: Store) -> None:
         self.receipt_key = store.receipt_key
+        self.coordinations = store.coordinations
         self.catalogue = store.catalogue
         self.ledger = store.ledger
         self.close = store.close

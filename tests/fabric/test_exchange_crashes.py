@@ -25,6 +25,7 @@ class DyingStore:
 
     def __init__(self, store: Store, last: int, *, done: bool) -> None:
         self.receipt_key = store.receipt_key
+        self.coordinations = store.coordinations
         self.left = last
         self._store = store
         self._done = done

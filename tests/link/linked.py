@@ -60,6 +60,7 @@ class LinkedStore:
     ) -> None:
         self.owner = owner
         self.receipt_key = owner.receipt_key
+        self.coordinations = owner.coordinations
         self.local = StorePartitions(owner)
         self.listener = LinkListener(self.local, clock, identity(), nonces(1), certificate)
         context = dialling_context() if certificate is not None else None

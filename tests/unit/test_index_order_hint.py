@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from dovemq.core import limits
-from dovemq.core.queue import ANY_ORDER
+from dovemq.core.queue import ADAPTIVE_ORDER, ANY_ORDER
 from tests.unit.indexes import Bench
 
 DRAWS = 4_000
@@ -43,6 +43,12 @@ def test_receive_never_draws_beyond_the_first_k() -> None:
         [sequence] = bench.lease()
         assert sequence in front
         sent.remove(sequence)
+
+
+def test_adaptive_k_of_a_partition_with_an_owner_is_1() -> None:
+    bench = Bench(order_hint=ADAPTIVE_ORDER)
+    sent = bench.send(30)
+    assert [bench.lease() for _ in range(30)] == [[each] for each in sent]
 
 
 def test_receive_of_more_than_k_takes_them_in_order() -> None:

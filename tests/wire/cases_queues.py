@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from dovemq.core.coordination import LITERAL_NEEDS_INDEX, NEEDS_OWNER, NOT_THIS_STORE
 from tests.wire.case import (
     NO_QUEUE,
     WSDL,
@@ -80,8 +81,14 @@ CREATING = (
                         "FifoThroughputLimit only when FifoQueue is set to true."),
                 "R", FifoThroughputLimit="perQueue"),
     create_with("an attribute is a known one", unknown_attribute("Colour"), "?", Colour="red"),
-    create_with("a later attribute is not known yet", unknown_attribute("Coordination"), "?",
-                Coordination="none"),
+    create_with("a store in memory owns its queues", bad_attribute("Coordination",
+                NOT_THIS_STORE.format(known="lease")), "?", Coordination="none"),
+    create_with("groups of a queue without an owner have no limits", bad_attribute(
+                "GroupConcurrency",
+                NEEDS_OWNER.format(coordination="serial", what="limits of groups")), "?",
+                Coordination="serial", GroupConcurrency="2"),
+    create_with("an owned queue draws visible messages", bad_attribute("ReceiveDraw",
+                LITERAL_NEEDS_INDEX), "?", ReceiveDraw="literal"),
     create_with("what is counted cannot be set", unknown_attribute("QueueArn"), "?", QueueArn="x"),
     create_with("a timeout is in its range", bad_attribute("VisibilityTimeout"), "?",
                 VisibilityTimeout="43201"),
@@ -93,6 +100,8 @@ CREATING = (
     create_with("a wait is in its range", bad_attribute("ReceiveMessageWaitTimeSeconds"), "?",
                 ReceiveMessageWaitTimeSeconds="21"),
     create_with("an order hint is in its range", bad_attribute("OrderHint"), "?", OrderHint="1001"),
+    create_with("an adaptive order hint is spelt so", bad_attribute("OrderHint"), "?",
+                OrderHint="Adaptive"),
     create_with("no order is asked for by name", bad_attribute("OrderHint"), "?", OrderHint="0"),
     create("tags have keys", invalid("TagKey", "", "Tag keys are 1 to 128 characters long."), "?",
            tags={"": "v"}),

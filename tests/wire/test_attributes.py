@@ -34,6 +34,8 @@ FIFO_DEFAULTS = {
 }
 EXTENDED_DEFAULTS = {
     "OrderHint": "1",
+    "Coordination": "lease",
+    "ReceiveDraw": "visible",
     "DeliveryPaused": "false",
     "LongDelay": "false",
     "Partitions": "1",
@@ -93,6 +95,7 @@ async def test_extended_attributes_are_returned_by_name_only() -> None:
         ("SqsManagedSseEnabled", "false"),
         ("KmsMasterKeyId", "alias/mine"),
         ("OrderHint", "1000"),
+        ("OrderHint", "adaptive"),
         ("DeliveryPaused", "true"),
         ("LongDelay", "true"),
         ("GroupConcurrency", "2"),
@@ -321,7 +324,7 @@ async def test_creation_with_a_number_does_not_find_a_queue_that_sizes_itself() 
 
 def test_names_of_the_table_are_distinct() -> None:
     names = [attribute.name for attribute in SETTABLE] + list(READ_ONLY)
-    assert len(set(names)) == len(names) == 36
+    assert len(set(names)) == len(names) == 38
 
 
 async def test_permissions_never_exceed_the_length_of_a_policy() -> None:

@@ -62,6 +62,11 @@ class SharedView:
         yield MetricSample("dovemq_partitions_opened_total", statistics.opened)
         yield MetricSample("dovemq_partitions_handed_over_total", statistics.handed_over)
         yield MetricSample("dovemq_partitions_lost_total", statistics.lost)
+        if self._store.unowned is not None:
+            seen = self._store.unowned.statistics()
+            for event in seen.__struct_fields__:
+                count = getattr(seen, event)
+                yield MetricSample("dovemq_index_events_total", count, (event,))
 
     def _links(self) -> list[Any]:
         return self._shared.links.statuses() if self._shared.links else []

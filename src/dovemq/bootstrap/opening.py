@@ -130,8 +130,7 @@ async def open_service(
             observer=observer or Observer(),
         )
         store = shared.store
-    sizing = _sizing(shared, traffic or NoTraffic())
-    fabric = FabricStore(store, clock, observer, sizing.is_local, sizing)
+    fabric = _fabric(store, clock, observer, shared, traffic or NoTraffic())
     async with contextlib.AsyncExitStack() as undo:
         undo.push_async_callback(fabric.close)
         service = build_service(
@@ -155,6 +154,17 @@ async def open_service(
     shared.store.report_load(fabric.sizing.reports.encoded)
     shared.store.watch_catalogue(_Following(service, fabric).changed)
     return Opened(service, fabric, new_id, care, shared, SharedView(shared))
+
+
+def _fabric(
+    store: Store,
+    clock: Clock,
+    observer: Observer | None,
+    shared: "SharedStore | None",
+    traffic: PartitionTraffic,
+) -> FabricStore:
+    sizing, hints = _sizing(shared, traffic), shared.hints if shared else None
+    return FabricStore(store, clock, observer, sizing.is_local, sizing, hints=hints)
 
 
 def _sizing(shared: "SharedStore | None", traffic: PartitionTraffic) -> SizingPorts:

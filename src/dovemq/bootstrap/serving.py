@@ -23,7 +23,7 @@ from dovemq.server.admin_context import AdminContext
 from dovemq.server.audit import AuditLog, DurableAudit, MemoryAudit
 from dovemq.server.audit_files import AuditFiles
 from dovemq.server.certificates import Certificates
-from dovemq.server.control_audit import ControlAudit
+from dovemq.server.control_audit import ControlAudit, HintAudit
 from dovemq.server.limits import HttpLimits
 from dovemq.server.local_only import local_only
 from dovemq.server.measurements import Measurements
@@ -112,6 +112,9 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
         audit = _open_audit(place, settings)
         ending.push_async_callback(audit.close)
         opened.fabric.sizing.controller.recorder = ControlAudit(audit, opened.new_id)
+        hint_audit = HintAudit(audit, opened.new_id)
+        ending.push_async_callback(hint_audit.close)
+        opened.fabric.hints.recorder = hint_audit.record
         await _declare(declared, settings, opened, audit)
         server = _build_server(settings, opened, audit, certificates, meter, tracing)
         await server.start()

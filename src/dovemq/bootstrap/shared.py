@@ -25,6 +25,7 @@ from dovemq.cluster.link import (
 )
 from dovemq.cluster.store import ClusterStore
 from dovemq.core.errors import DoveError, StoreUnreachable
+from dovemq.core.hint_meters import HintMeters
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock
 from dovemq.server.certificates import Certificates
@@ -34,6 +35,7 @@ from dovemq.stores.owned.bodies import CacheRoom
 from dovemq.stores.owned.logged.opening import Surroundings, open_partition
 from dovemq.stores.owned.logged.ports import Database
 from dovemq.stores.redis_cluster.location import RedisLocation
+from dovemq.stores.shared_index.opening import SharedIndexes
 from dovemq.stores.urls import SharedLocation
 from dovemq.system.clock import monotonic_ms
 
@@ -75,6 +77,7 @@ class SharedStore(Struct, frozen=True):
     database: str
     listener: LinkListener | None
     links: PeerLinks | None
+    hints: HintMeters
 
     async def close_listener(self) -> None:
         """Call it after the store is closed: until then others are told where to ask."""
@@ -110,6 +113,7 @@ async def _joined(
     location: SharedLocation, advertised: Advertised | None, services: Surroundings
 ) -> SharedStore:
     database = await _open(location)
+    hints = HintMeters()
     try:
         identity = _identity(advertised, lambda: store)
         links = _links(advertised, identity, services.rng)
@@ -123,6 +127,7 @@ async def _joined(
             monotonic_ms=monotonic_ms,
             new_token=lambda: secrets.token_hex(16),
             new_key=_new_key,
+            unowned=_unowned(database, services, hints),
         )
         listener = await _listening(advertised, store, services.clock, identity)
     except BaseException:
@@ -135,7 +140,22 @@ async def _joined(
             await listener.close()
         await store.close()
         raise
-    return SharedStore(store, database.name, listener, links)
+    return SharedStore(store, database.name, listener, links, hints)
+
+
+def _unowned(database: Database, services: Surroundings, hints: HintMeters) -> SharedIndexes | None:
+    """The queues without an owner, if the database can have them."""
+    if database.index_tables is None:
+        return None
+    return SharedIndexes(
+        database.index_tables,
+        database.records,
+        clock=services.clock,
+        monotonic_ms=monotonic_ms,
+        rng=services.rng,
+        observer=services.observer,
+        hints=hints,
+    )
 
 
 async def _open(location: SharedLocation) -> Database:

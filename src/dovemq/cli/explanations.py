@@ -1,4 +1,4 @@
-"""`dovemq queue explain`: why a queue has its partitions, and what changed them last."""
+"""`dovemq queue explain`: why a queue has its partitions and its order hint, and last changes."""
 
 import argparse
 from typing import Any
@@ -11,7 +11,7 @@ Document = dict[str, Any]
 
 
 def add_explain(actions: Commands) -> None:
-    summary = "explain the number of partitions: clients, load, capacity and last changes"
+    summary = "explain the number of partitions and an adaptive order hint, with the last changes"
     parser = add_server_command(actions, "explain", _explain, summary, "dovemq queue explain jobs")
     add_queue(parser)
 
@@ -61,10 +61,15 @@ def _figures() -> Columns:
 def _actions() -> Columns:
     return {
         "TIME": "ts",
-        "ACTION": lambda each: f"{each['action']} {each.get('partition', '')}".rstrip(),
+        "ACTION": lambda each: f"{each['action']} {_changed(each)}".rstrip(),
         "RULE": lambda each: each.get("rule"),
         "REASON": lambda each: each.get("reason"),
     }
+
+
+def _changed(action: Document) -> object:
+    """The partition that was changed, or the new order hint."""
+    return action.get("partition", action.get("order_hint", ""))
 
 
 def _capacity(partition: Document) -> str:

@@ -50,4 +50,6 @@ class Cleaning:
             for place in [place for place in owned if place[0] == number]:
                 await self._database.remove_log(place)
                 await remove_record(self._database.records, KIND, owner_name(place))
+            if self._database.index_tables is not None:
+                await self._database.index_tables.forget(number)
             await self._catalogue.forget_removed(number)

@@ -37,11 +37,13 @@ from dovemq.cluster.sightings import FrontEnd, LeaseTimes
 from dovemq.cluster.tenure import MonotonicClock
 from dovemq.cluster.troubles import Troubles
 from dovemq.cluster.watchers import Watchers
+from dovemq.core.coordination import EVERY, OWNED, Coordination
 from dovemq.core.errors import DoveError, Draining, QueueMissing
-from dovemq.core.ports import Clock, Ledger
+from dovemq.core.ports import Clock, Ledger, Partition
 from dovemq.core.queue import Queue
 from dovemq.stores.owned.group import PartitionKey
 from dovemq.stores.owned.logged.ports import Database
+from dovemq.stores.shared_index.opening import SharedIndexes
 
 HAND_OVERS_AT_A_TIME: Final = 16
 EXPIRY_PERIOD_MS: Final = 60_000
@@ -83,9 +85,12 @@ class ClusterStore:
         new_token: Callable[[], str],
         new_key: Callable[[], bytes],
         times: LeaseTimes | None = None,
+        unowned: SharedIndexes | None = None,
     ) -> None:
         times = times or LeaseTimes()
         self.statistics = PlacingStatistics()
+        self.unowned = unowned
+        self.coordinations: tuple[Coordination, ...] = EVERY if unowned else OWNED
         self._troubles = Troubles(monotonic_ms)
         self._database = database
         self._link = link
@@ -157,13 +162,19 @@ class ClusterStore:
         """Call `changed` after each change of the catalogue in memory, whoever has made it."""
         self._on_change = changed
 
-    def partition(self, queue: Queue, number: int) -> PlacedPartition:
-        placed = self._partitions.get((queue.number, number))
+    def partition(self, queue: Queue, number: int) -> Partition:
+        if self.unowned is not None and queue.settings.coordination not in OWNED:
+            self._check_holds(queue)
+            return self.unowned.partition(queue)
+        return self._placed_partition(queue, number)
+
+    def _placed_partition(self, queue: Queue, number: int) -> PlacedPartition:
+        place = (queue.number, number)
+        placed = self._partitions.get(place)
         if placed is None:
-            self._check_open()
-            if not self.catalogue.holds(queue):
-                raise QueueMissing(str(queue.key))
-            placed = self._place(queue, number)
+            self._check_holds(queue)
+            placed = PlacedPartition(queue, number, self._around, self._peer_of(place)[1])
+            self._partitions[place] = placed
         placed.follow(queue)
         return placed
 
@@ -220,6 +231,8 @@ class ClusterStore:
             self._closed = True
             for placed in self._partitions.values():
                 placed.refuse(Draining)
+            if self.unowned is not None:
+                await self.unowned.close()
             await self.membership.leave()
             if self._link is not None:
                 await self._link.close()
@@ -238,15 +251,13 @@ class ClusterStore:
         if self._closed:
             raise Draining()
 
+    def _check_holds(self, queue: Queue) -> None:
+        self._check_open()
+        if not self.catalogue.holds(queue):
+            raise QueueMissing(str(queue.key))
+
     async def _refusal(self, address: str) -> str | None:
         return None if self._link is None else await self._link.refusal(address)
-
-    def _place(self, queue: Queue, number: int) -> PlacedPartition:
-        place = (queue.number, number)
-        _, watchers = self._peer_of(place)
-        placed = PlacedPartition(queue, number, self._around, watchers)
-        self._partitions[place] = placed
-        return placed
 
     def _peer(self, queue_number: int, partition: int, version: int) -> PeerPartition:
         peer, _ = self._peer_of((queue_number, partition))
@@ -274,7 +285,7 @@ class ClusterStore:
             self._peers.pop(place, None)
             raise QueueMissing(f"of number {place[0]}")
         peer.version = queue.version
-        return self.partition(queue, place[1])
+        return self._placed_partition(queue, place[1])
 
     def _catalogue_changed(self, change: CatalogueChange) -> None:
         newer = {queue.number: queue for queue in change.queues}
@@ -287,6 +298,8 @@ class ClusterStore:
                     placed.refuse(functools.partial(QueueMissing, str(removed[place[0]].key)))
                     del self._partitions[place]
                     self._peers.pop(place, None)
+        if self.unowned is not None:
+            self.unowned.changed(change.queues, change.removed)
         self._on_change(change)
 
     def _front_ends_changed(self) -> None:

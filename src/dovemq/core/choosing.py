@@ -4,14 +4,19 @@ import random
 from typing import Final
 
 from dovemq.core import limits
-from dovemq.core.queue import ANY_ORDER, QueueSettings
+from dovemq.core.queue import ADAPTIVE_ORDER, ANY_ORDER, QueueSettings
 
 _SCOPE_SEPARATOR: Final = "\x00"
 
 
-def window_size(order_hint: int, count: int) -> int:
-    """The number of first visible tuples that take part in the draw: max(K, n), bounded."""
-    k = limits.TUPLES_INSPECTED_MAX if order_hint == ANY_ORDER else order_hint
+def window_size(order_hint: int | str, count: int) -> int:
+    """The number of first visible tuples that take part in the draw: max(K, n), bounded.
+
+    An adaptive K is 1 here: a partition with an owner has no collisions that a larger one avoids.
+    """
+    if order_hint == ADAPTIVE_ORDER:
+        return count
+    k = limits.TUPLES_INSPECTED_MAX if order_hint == ANY_ORDER else int(order_hint)
     return max(k, count)
 
 

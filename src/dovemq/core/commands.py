@@ -56,13 +56,18 @@ class Ask(Struct, frozen=True):
 
 
 class Receipt(Struct, frozen=True):
-    """The name of one lease of one message. `core/receipts.py` turns it into text and back."""
+    """The name of one lease of one message. `core/receipts.py` turns it into text and back.
+
+    `until_ms` is the end of the lease when it was given. Only a store that has the index of a queue
+    in its database needs it, to find the message's tuple there; elsewhere it is 0.
+    """
 
     queue_number: int
     partition: int
     sequence: int
     receive_count: int
     leased_ms: int
+    until_ms: int = 0
 
 
 class Lease(Struct, frozen=True):

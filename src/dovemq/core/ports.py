@@ -23,6 +23,7 @@ from dovemq.core.commands import (
     Settlement,
     Transfer,
 )
+from dovemq.core.coordination import Coordination
 from dovemq.core.ledger import LedgerAsk, LedgerEntry, LedgerPage
 from dovemq.core.queue import Queue, QueueKey
 
@@ -191,6 +192,10 @@ class Ledger(Protocol):
 class Store(Protocol):
     receipt_key: bytes
     """The secret that signs receipts; it lives as long as the data."""
+
+    @property
+    def coordinations(self) -> tuple[Coordination, ...]:
+        """The values of `QueueSettings.coordination` that queues of this store can have."""
 
     @property
     def catalogue(self) -> Catalogue: ...

@@ -7,11 +7,14 @@ import msgspec
 from msgspec import Struct
 
 from dovemq.core import limits
+from dovemq.core.coordination import COORDINATION_IS_FIXED, Coordination, check_coordination
 from dovemq.core.errors import InvalidAttribute, InvalidValue
 from dovemq.core.partitions import ControlMemory, Layout, resized
 
 ANY_ORDER: Final = 0
 """The value of `order_hint` that asks for no order at all: K = ∞ in bdqs."""
+ADAPTIVE_ORDER: Final = "adaptive"
+"""The value of `order_hint` for a K that follows the claims that compete."""
 
 
 class QueueKey(Struct, frozen=True, order=True):
@@ -68,8 +71,13 @@ class QueueSettings(Struct, frozen=True):
     encryption_key: str | None = None
     encryption_reuse_seconds: int = 300
     encryption_managed: bool = True
-    order_hint: int = 1
-    """K: a receive draws among the K first visible messages; `ANY_ORDER` asks for no order."""
+    order_hint: int | Literal["adaptive"] = 1
+    """K: a receive draws among the K first visible messages; `ANY_ORDER` asks for no order, and
+    `ADAPTIVE_ORDER` for a K that avoids collisions of claims, where there are any."""
+    coordination: Coordination = "lease"
+    """How front ends agree about the queue. It cannot change."""
+    receive_draw: Literal["visible", "literal"] = "visible"
+    """`literal` draws as bdqs prints it: a hidden message that was drawn is an empty answer."""
     delivery_paused: bool = False
     long_delay: bool = False
     """Delays may reach the retention period instead of 15 minutes."""
@@ -192,7 +200,7 @@ def settings_with(settings: QueueSettings, changes: Changes) -> QueueSettings:
     if not 0 <= changed.delay_ms <= changed.delay_ms_max:
         raise InvalidAttribute("delay_ms", value=changed.delay_ms)
     hint = changed.order_hint
-    if hint != ANY_ORDER and not limits.ORDER_HINT.holds(hint):
+    if isinstance(hint, int) and hint != ANY_ORDER and not limits.ORDER_HINT.holds(hint):
         raise InvalidAttribute("order_hint", value=hint)
     if changed.fifo:
         _check_fifo(changed)
@@ -201,6 +209,7 @@ def settings_with(settings: QueueSettings, changes: Changes) -> QueueSettings:
     if changed.redrive:
         _check_redrive(changed.redrive, fifo=changed.fifo)
     _check_bounds(changed)
+    check_coordination(changed)
     if changed.partitions != settings.partitions:
         layout = resized(settings.layout, changed.partitions)
         changed = msgspec.structs.replace(changed, layout=layout)
@@ -217,6 +226,8 @@ def sizing_changes(value: object) -> dict[str, Any]:
 def changed_settings(settings: QueueSettings, changes: Changes) -> QueueSettings:
     """The settings of an existing queue after `changes`; `InvalidAttribute` if they cannot be."""
     changed = settings_with(settings, changes)
+    if changed.coordination != settings.coordination:
+        raise InvalidAttribute("coordination", COORDINATION_IS_FIXED, value=changed.coordination)
     if changed.fifo and changed.partitions != settings.partitions:
         raise InvalidAttribute("partitions", PARTITIONS_ARE_FIXED, value=changed.partitions)
     return changed

@@ -8,6 +8,7 @@ from typing import Final
 
 from dovemq.core import errors, limits
 from dovemq.core.commands import Draft
+from dovemq.core.coordination import check_group
 from dovemq.core.message import Attribute, Message
 from dovemq.core.queue import Queue, QueueSettings
 
@@ -46,6 +47,7 @@ def new_draft(
         _check_xray_header(xray_header)
     if group is not None:
         check_token("group", group)
+        check_group(settings, group)
     if settings.fifo:
         deduplication_id = _fifo_identity(settings, body, group, deduplication_id)
     elif deduplication_id is not None:

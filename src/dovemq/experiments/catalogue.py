@@ -1,11 +1,13 @@
 """Every figure that can be reproduced, by its id: the paper's short name and its number there."""
 
 import functools
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from dovemq.experiments import (
+    bdqs_adaptive,
     elastic,
     elastic_burst,
     elastic_measured,
@@ -31,6 +33,7 @@ CITATIONS: Final[Mapping[str, str]] = {
     "elastic": "Nguyen and Nahrstedt (2016)",
     "joram": "Taton et al. (2009)",
     "rds": "Kinoshita et al. (2017)",
+    "bdqs": "Chen et al. (2011)",
 }
 """The papers that figures are from; `docs/reference/papers.md` has their titles."""
 
@@ -46,6 +49,12 @@ def _loop(effort: Effort) -> Figure:
     from dovemq.experiments.loop import predicted_and_measured
 
     return predicted_and_measured(effort)
+
+
+def _bdqs(module: str, name: str, effort: Effort) -> Figure:
+    # Imported here, as for `loop`.
+    found: Figure = getattr(importlib.import_module(f"dovemq.experiments.{module}"), name)(effort)
+    return found
 
 
 EXPERIMENTS: Final[Mapping[str, Experiment]] = {
@@ -85,6 +94,32 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = {
     "joram-model-balance": Experiment("two partitions by distribution", joram_balance.balance),
     "joram-model-provisioning": Experiment(
         "one partition, or as many as needed", joram_provisioning.provisioning
+    ),
+    "bdqs-fig4": Experiment(
+        "throughput by load and size, real service and simulated",
+        functools.partial(_bdqs, "bdqs_scaling", "throughput"),
+    ),
+    "bdqs-fig5": Experiment(
+        "response time by throughput, with M/M/k",
+        functools.partial(_bdqs, "bdqs_scaling", "response_time"),
+    ),
+    "bdqs-fig6": Experiment(
+        "duplicates and order by K and receivers",
+        functools.partial(_bdqs, "bdqs_consistency", "consistency"),
+    ),
+    "bdqs-fig7": Experiment(
+        "network and client failures",
+        functools.partial(_bdqs, "bdqs_faults", "client_and_network"),
+    ),
+    "bdqs-fig8": Experiment(
+        "failures of servers", functools.partial(_bdqs, "bdqs_faults", "servers_fail")
+    ),
+    "bdqs-adaptive": Experiment(
+        "adaptive K while receivers come and go, simulated", bdqs_adaptive.simulated
+    ),
+    "bdqs-adaptive-service": Experiment(
+        "adaptive K while receivers come and go, real service",
+        functools.partial(_bdqs, "bdqs_adaptive_service", "measured"),
     ),
     "loop": Experiment("a model calibrated from traces, beside the real service", _loop),
 }

@@ -12,7 +12,7 @@ A *policy* says how many partitions the queue has and at which front end a clien
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final, Protocol
 
 from dovemq.client import AdminClient
@@ -25,6 +25,7 @@ from dovemq.experiments.joram_service import CPU_SHARE, READINGS, mean_course, r
 from dovemq.experiments.limited_service import LimitedService, limited_service
 from dovemq.fabric.autonomic import ClientRole
 from dovemq.models.estimates import Estimate, Interval
+from dovemq.system.clock import SystemClock
 
 FRONT_ENDS: Final = 2
 CLIENTS: Final = 15
@@ -155,7 +156,7 @@ async def _run(service: LimitedService, policy: JoinPolicy, effort: Effort) -> P
     gap_s, after_s = (GAP_QUICK_S, AFTER_QUICK_S) if effort.quick else (GAP_S, AFTER_S)
     async with PinnedClients(service.front_ends.urls) as clients:
         await policy.begin(clients)
-        began = datetime.now(UTC)
+        began_ms = SystemClock().now_ms()
         clients.begin()
         joins_s = []
         for joined in range(CLIENTS):
@@ -166,7 +167,7 @@ async def _run(service: LimitedService, policy: JoinPolicy, effort: Effort) -> P
         await clients.watch(after_s)
         course = tuple(clients.samples)
     entries = await _audit(service)
-    sized_s = _time_of_addition(entries, began)
+    sized_s = _time_of_addition(entries, began_ms)
     return ProvisionedRun(
         course,
         joins_s[CLIENTS_BEFORE],
@@ -186,11 +187,11 @@ async def _audit(service: LimitedService) -> list[Document]:
     return sorted(entries, key=lambda entry: str(entry["ts"]))
 
 
-def _time_of_addition(entries: Iterable[Document], began: datetime) -> float | None:
+def _time_of_addition(entries: Iterable[Document], began_ms: int) -> float | None:
     """The second of the run in which the service added a partition; None if it never did."""
     added = (entry["ts"] for entry in entries if entry["action"] == ADDED)
     first = next(added, None)
-    return None if first is None else (datetime.fromisoformat(first) - began).total_seconds()
+    return None if first is None else datetime.fromisoformat(first).timestamp() - began_ms / 1_000
 
 
 def _line(entry: Document) -> str:

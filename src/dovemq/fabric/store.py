@@ -12,7 +12,10 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
 from dovemq.core.errors import DoveError
+from dovemq.core.hint_meters import HintMeters
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Catalogue, Clock, Ledger, Partition, Store
 from dovemq.core.queue import Queue
@@ -45,8 +48,10 @@ class FabricStore:
         is_local: Locality = everywhere_local,
         sizing: SizingPorts | None = None,
         clients: SessionCounts | None = None,
+        hints: HintMeters | None = None,
     ) -> None:
         self.receipt_key = store.receipt_key
+        self.coordinations = store.coordinations
         self._store = store
         self._clock = clock
         self._observer = observer or Observer()
@@ -58,6 +63,7 @@ class FabricStore:
         self.exchange = Exchange(store, clock, self._observer)
         self.draining = DrainingPartitions(store, self.exchange, clock, self._changed)
         ports = sizing or SizingPorts(is_local=is_local)
+        self.hints = hints or HintMeters()
         self.clients = clients or SessionCounts()
         self.sizing = SelfSizing(store, self.exchange, clock, self._changed, self.clients, ports)
         self.sessions = SessionTable(clock, self.clients, self.sizing.view.observation)
@@ -98,9 +104,12 @@ class FabricStore:
         self.sizing.noticed(queue)
 
     async def explain(self, queue: Queue) -> QueueExplanation:
-        """Why the queue has the partitions that it has, as this front end sees it."""
+        """Why the queue has its partitions, and its adaptive K, as this front end sees it."""
         view = self.sizing.view
-        return await explained(queue, view, self._store, self._clock, leads=self._leads())
+        found = await explained(queue, view, self._store, self._clock, leads=self._leads())
+        return msgspec.structs.replace(
+            found, sentences=(*found.sentences, *self.hints.explain(queue))
+        )
 
     async def join(self, queue: Queue, role: ClientRole) -> None:
         """Elect a partition for the client that asks now, before it uses the queue in this role."""

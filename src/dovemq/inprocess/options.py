@@ -25,8 +25,9 @@ class QueueOptions(TypedDict, total=False):
     content_deduplication: bool
     deduplication_scope: str
     throughput_limit: str
-    order_hint: int | None
-    """A receive draws among this many of the first messages; None asks for no order."""
+    order_hint: int | str | None
+    """A receive draws among this many of the first messages; None asks for no order. `adaptive` is
+    1, except on queues without owners."""
     delivery_paused: bool
     long_delay: bool
     group_concurrency: int | None

@@ -14,7 +14,7 @@ from dovemq.core.workflows.documents import (
     summary_document,
     timeline_document,
 )
-from dovemq.core.workflows.jobs import Job, JobState
+from dovemq.core.workflows.jobs import RESULT_BYTES_MAX, Job, JobState
 from dovemq.core.workflows.transitions import (
     Cancelled,
     Ended,
@@ -34,10 +34,11 @@ from dovemq.server.admin_context import (
 )
 from dovemq.server.admin_views import Document
 from dovemq.server.admin_workflows import account_of
-from dovemq.server.limits import ADMIN_BODY_BYTES_MAX
 
 _ACCOUNT: Final = ("account",)
 _STATES: Final = [state.value for state in JobState]
+END_BYTES_MAX: Final = 4 * RESULT_BYTES_MAX
+"""A result may be written with escapes."""
 SERVICE_MS_MAX: Final = 365 * limits.DAY_MS
 
 Attempts = Annotated[int, Meta(ge=1, le=1_000_000)]
@@ -115,13 +116,15 @@ async def show_timeline(admin: AdminContext, call: AdminCall) -> Document:
     return {"job_id": job.job_id, "events": timeline_document(job)}
 
 
-@AdminRoute("POST", "/v1/jobs/{job}/cancellation", Role.OPERATOR, query=_ACCOUNT, own=True)
+@AdminRoute(
+    "POST", "/v1/jobs/{job}/cancellation", Role.OPERATOR, query=_ACCOUNT, audited=True, own=True
+)
 async def cancel_job(admin: AdminContext, call: AdminCall) -> Document:
     """Cancels a running job: no further task of it is started."""
     return await _document(admin, (await _changed(admin, call, Cancelled()))[0])
 
 
-@AdminRoute("POST", "/v1/jobs/{job}/retry", Role.OPERATOR, query=_ACCOUNT, own=True)
+@AdminRoute("POST", "/v1/jobs/{job}/retry", Role.OPERATOR, query=_ACCOUNT, audited=True, own=True)
 async def retry_job(admin: AdminContext, call: AdminCall) -> Document:
     """Publishes the failed tasks of a failed job again; what has ended is not repeated."""
     return await _document(admin, (await _changed(admin, call, Retried()))[0])
@@ -133,7 +136,6 @@ async def retry_job(admin: AdminContext, call: AdminCall) -> Document:
     Role.OPERATOR,
     query=_ACCOUNT,
     body=TaskStart,
-    body_bytes_max=ADMIN_BODY_BYTES_MAX,
     own=True,
 )
 async def start_task(admin: AdminContext, call: AdminCall) -> Document:
@@ -151,7 +153,7 @@ async def start_task(admin: AdminContext, call: AdminCall) -> Document:
     Role.OPERATOR,
     query=_ACCOUNT,
     body=TaskEnd,
-    body_bytes_max=ADMIN_BODY_BYTES_MAX,
+    body_bytes_max=END_BYTES_MAX,
     own=True,
 )
 async def end_task(admin: AdminContext, call: AdminCall) -> Document:
@@ -168,7 +170,6 @@ async def end_task(admin: AdminContext, call: AdminCall) -> Document:
     Role.OPERATOR,
     query=_ACCOUNT,
     body=TaskFailure,
-    body_bytes_max=ADMIN_BODY_BYTES_MAX,
     own=True,
 )
 async def fail_task(admin: AdminContext, call: AdminCall) -> Document:

@@ -1,16 +1,20 @@
 """Routes for workflows: specifications of types of jobs, and the jobs that are submitted."""
 
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
 from dovemq.core.accounts import Role, check_number
 from dovemq.core.errors import AccessDenied
 from dovemq.core.workflows.documents import job_document, specification_document
+from dovemq.core.workflows.jobs import INPUT_BYTES_MAX
 from dovemq.core.workflows.specification import VERSIONS
 from dovemq.server.admin_context import AdminCall, AdminContext, AdminRoute
 from dovemq.server.admin_views import Document
-from dovemq.server.limits import ADMIN_BODY_BYTES_MAX
+
+SPECIFICATION_BYTES_MAX: Final = 256 << 10
+JOB_BODY_BYTES_MAX: Final = 4 * INPUT_BYTES_MAX
+"""An input may be written with escapes, and has the key beside it."""
 
 
 class NewWorkflow(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -76,7 +80,7 @@ async def show_workflow(admin: AdminContext, call: AdminCall) -> Document:
     Role.ADMIN,
     query=("account",),
     body=NewWorkflow,
-    body_bytes_max=ADMIN_BODY_BYTES_MAX,
+    body_bytes_max=SPECIFICATION_BYTES_MAX,
     audited=True,
     own=True,
 )
@@ -97,7 +101,7 @@ async def put_workflow(admin: AdminContext, call: AdminCall) -> Document:
     Role.OPERATOR,
     query=("account",),
     body=NewJob,
-    body_bytes_max=ADMIN_BODY_BYTES_MAX,
+    body_bytes_max=JOB_BODY_BYTES_MAX,
     own=True,
 )
 async def submit_job(admin: AdminContext, call: AdminCall) -> Document:

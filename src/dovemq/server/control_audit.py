@@ -1,20 +1,30 @@
-"""Actions of the controller of queues in the audit log: how they are written and found.
+"""What the service itself changes in a queue, in the audit log: how it is written and found.
 
-Their entries have no account, no key and no peer: the service itself has acted.
+Actions of the controller of partitions, and changes of an adaptive order hint. Their entries have
+no account, no key and no peer: the service itself has acted.
 """
 
+import asyncio
+import logging
 from collections.abc import Callable
 from typing import Final
 
+from dovemq.core.adaptive_hint import HintDecision
+from dovemq.core.errors import DoveError
 from dovemq.core.queue import QueueKey
 from dovemq.fabric.autonomic import ActionKind
 from dovemq.fabric.controlling import ControlRecord
 from dovemq.server.audit import AuditLog, Document
 from dovemq.service.audit import OK, AuditEntry, bounded
 
+log = logging.getLogger(__name__)
+
 LOOKED_MAX: Final = 1_000
 """The newest entries of the audit log among which the actions of a queue are looked for."""
 FOUND_MAX: Final = 10
+HINT_ACTION: Final = "adapt order hint"
+_PENDING_MAX: Final = 1_000
+"""Changes of order hints that wait for the disk; further ones are only logged."""
 _NAMES: Final = {kind: f"{kind.value} partition" for kind in ActionKind}
 
 
@@ -52,12 +62,59 @@ class ControlAudit:
         )
 
 
+class HintAudit:
+    """Implements `core.hint_meters.HintRecorder`: changes are written in the background."""
+
+    def __init__(self, audit: AuditLog, new_id: Callable[[], str]) -> None:
+        self._audit = audit
+        self._new_id = new_id
+        self._writing: set[asyncio.Task[None]] = set()
+
+    def record(self, queue: QueueKey, decision: HintDecision, now_ms: int) -> None:
+        log.info("queue %s: order hint %d: %s", queue, decision.k, decision.reason.text)
+        if len(self._writing) >= _PENDING_MAX:
+            return
+        task = asyncio.get_running_loop().create_task(self._add(queue, decision, now_ms))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+
+    async def close(self) -> None:
+        """Waits until all changes are written."""
+        await asyncio.gather(*self._writing)
+
+    async def _add(self, queue: QueueKey, decision: HintDecision, now_ms: int) -> None:
+        reason = decision.reason
+        details = {
+            "before": decision.before,
+            "order_hint": decision.k,
+            "rule": reason.cause.value,
+            "reason": reason.text,
+            "numbers": dict(reason.numbers),
+        }
+        entry = AuditEntry(
+            at_ms=now_ms,
+            request_id=self._new_id(),
+            account=None,
+            key_id=None,
+            peer="",
+            action=HINT_ACTION,
+            target=str(queue),
+            outcome=OK,
+            details=bounded(details),
+        )
+        try:
+            await self._audit.add(entry)
+        except DoveError as error:
+            log.warning("queue %s: its order hint changed without an audit: %s", queue, error)
+
+
 async def control_actions(audit: AuditLog, queue: QueueKey | None) -> list[Document]:
     """The newest actions of the controller on a queue, or on all, the newest first."""
     entries = await audit.page(None, LOOKED_MAX)
     found = [
         {"ts": each["ts"], "action": each["action"], "queue": each["target"], **each["details"]}
         for each in entries
-        if each["action"] in _NAMES.values() and (queue is None or each["target"] == str(queue))
+        if each["action"] in (*_NAMES.values(), HINT_ACTION)
+        and (queue is None or each["target"] == str(queue))
     ]
     return found[: -FOUND_MAX - 1 : -1]

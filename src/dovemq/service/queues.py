@@ -8,6 +8,7 @@ import msgspec
 
 from dovemq.core import errors, limits
 from dovemq.core.commands import Counts
+from dovemq.core.coordination import check_known
 from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
 from dovemq.core.queue import (
@@ -78,6 +79,7 @@ class Queues:
         fifo = bool(changes.get("fifo", False))
         check_queue_name(key.name, fifo=fifo)
         settings = settings_with(QueueSettings(fifo=fifo), changes)
+        check_known(settings.coordination, self._store.coordinations)
         existing = await self._catalogue.find(key)
         if existing is None:
             if self._removed.banned(str(key), now_ms):

@@ -13,7 +13,7 @@ from msgspec import Struct
 from dovemq.core.commands import Counts
 from dovemq.core.errors import InvalidAttribute, UnknownAttribute
 from dovemq.core.limits import NAMES_LISTED_MAX, SECOND_MS
-from dovemq.core.queue import ANY_ORDER, AUTO, Queue, QueueSettings, sizing_changes
+from dovemq.core.queue import ADAPTIVE_ORDER, ANY_ORDER, AUTO, Queue, QueueSettings, sizing_changes
 from dovemq.sqs.arns import QueueNames
 from dovemq.sqs.bounds import check_length
 from dovemq.sqs.errors import AttributesConflict
@@ -61,6 +61,8 @@ SETTABLE: Final = (
     QueueAttribute("KmsDataKeyReusePeriodSeconds", "encryption_reuse_seconds", "number"),
     QueueAttribute("SqsManagedSseEnabled", "encryption_managed", "flag"),
     QueueAttribute("OrderHint", "order_hint", "order", extended=True),
+    QueueAttribute("Coordination", "coordination", "choice", extended=True),
+    QueueAttribute("ReceiveDraw", "receive_draw", "choice", extended=True),
     QueueAttribute("DeliveryPaused", "delivery_paused", "flag", extended=True),
     QueueAttribute("LongDelay", "long_delay", "flag", extended=True),
     QueueAttribute("GroupConcurrency", "group_concurrency", "number", extended=True),
@@ -201,6 +203,8 @@ def _read(attribute: QueueAttribute, text: str, names: QueueNames, owner: str) -
         case "choice":
             return _one_of(field, text, CHOICES[field])
         case "order":
+            if text == ADAPTIVE_ORDER:
+                return ADAPTIVE_ORDER
             # No number stands for any order on the wire: 0 becomes a value that is refused.
             return ANY_ORDER if text == _ANY_ORDER_TEXT else _number(field, text) or -1
         case "redrive":

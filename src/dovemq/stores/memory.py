@@ -30,6 +30,7 @@ from dovemq.core.commands import (
     Transfer,
     Visibility,
 )
+from dovemq.core.coordination import OWNED
 from dovemq.core.errors import Draining, QueueMissing
 from dovemq.core.observing import Observer
 from dovemq.core.queue import Queue
@@ -312,6 +313,8 @@ def _holds(receipt: Receipt, row: MemoryRow, now_ms: int) -> bool:
 
 
 class MemoryStore:
+    coordinations = OWNED
+
     def __init__(
         self, rng: random.Random, receipt_key: bytes, observer: Observer | None = None
     ) -> None:

@@ -74,6 +74,15 @@ CLUSTER_METRICS: Final = (
         "dovemq_partitions_lost_total",
         "Partitions that this front end lost because its lease ended.",
     ),
+    _counter(
+        "dovemq_index_events_total",
+        "What this front end has seen of queues with Coordination=none or serial: receives, empty "
+        "receives, claims; claims that were sampled and those that met another one (collided); "
+        "compare-and-sets that were refused, or whose answer was lost (unknown); tuples of settled "
+        "messages (stale); messages that no replica showed (unseen); insertions that were repeated "
+        "(late); buckets that were dropped (closed).",
+        "event",
+    ),
 )
 """Metrics of servers whose store can be shared."""
 

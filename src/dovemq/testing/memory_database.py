@@ -15,6 +15,7 @@ from dovemq.stores.memory_ledger import MemoryLedger
 from dovemq.stores.owned.group import PartitionKey
 from dovemq.stores.owned.logged.ports import STAMPED, LogRow, StoredRecord
 from dovemq.stores.owned.logged.positions import segment_of
+from dovemq.stores.shared_index.ports import IndexTables
 
 PAGE_ROWS_MAX: Final = 16
 """The rows of one page of a scan; few, so that a scan in a test has several pages."""
@@ -45,6 +46,8 @@ class MemoryDatabaseState(Struct):
 
 
 class MemoryDatabase:
+    index_tables: IndexTables | None = None
+
     def __init__(self, state: MemoryDatabaseState, name: str = "memory") -> None:
         self.name = name
         self.state = state

@@ -54,6 +54,7 @@ class NastyStore:
 
     def __init__(self, store: Store, nature: Nature, rng: random.Random, clock: Clock) -> None:
         self.receipt_key = store.receipt_key
+        self.coordinations = store.coordinations
         self.nature = nature
         self.deeds: dict[str, int] = {}
         """The number of times that each fault happened."""

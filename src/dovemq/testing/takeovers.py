@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from dovemq.cluster.routing import RoutedPartition, Verb
 from dovemq.core.commands import Counts, Receipt
+from dovemq.core.coordination import OWNED
 from dovemq.core.errors import OwnerChanged, UnavailableError
 from dovemq.core.ports import Catalogue, Ledger
 from dovemq.core.queue import Queue
@@ -174,6 +175,7 @@ class TakeoverStore:
     """Implements `core.ports.Store`, and is the clock of its partitions."""
 
     receipt_key = b"receipt key of a schedule"
+    coordinations = OWNED
 
     def __init__(
         self, lives: Lives, nature: LogNature, rng: random.Random, *, fences: bool

@@ -23,12 +23,18 @@ BACKLOG: Final = 1_024
 
 class Proxy:
     def __init__(
-        self, host: str, port: int, course: Iterator[Decision | None], log: FaultLog
+        self,
+        host: str,
+        port: int,
+        course: Iterator[Decision | None],
+        log: FaultLog,
+        course_name: str = NETWORK,
     ) -> None:
         """`host` and `port` are those of the server."""
         self.server = (host, port)
         self._course = course
         self._log = log
+        self._course_name = course_name
         self._number = 0
         self._closed = False
         self._links: set[_Link] = set()
@@ -61,7 +67,7 @@ class Proxy:
 
     def note(self, number: int, decision: Decision) -> None:
         if not self._closed:
-            self._log.note(NETWORK, number, decision)
+            self._log.note(self._course_name, number, decision)
 
     def admits(self, link: "_Link") -> bool:
         if len(self._links) >= CONNECTIONS_MAX:

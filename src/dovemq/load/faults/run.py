@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from dovemq.client import AdminClient, ClientError
 from dovemq.core.access import AccessKey
 from dovemq.core.errors import DoveError
+from dovemq.core.locations import Location
 from dovemq.load.checker import STRICT, Rules
 from dovemq.load.faults.decisions import CLIENT, NETWORK, Courses, Decision, Fading
 from dovemq.load.faults.fault_log import FaultLog
@@ -69,7 +70,8 @@ class Stage(Struct, frozen=True):
     """The server, log and journals of a run.
 
     `endpoint` is a server that exists; without one a server is started in `place`, and `key_of`
-    reads its key. `rules` are relaxed for early ends of leases that the faults cause.
+    reads its key. `rules` are relaxed for early ends of leases that the faults cause. The run is
+    written as a lifecycle trace to `traces`.
     """
 
     place: Path
@@ -78,6 +80,7 @@ class Stage(Struct, frozen=True):
     endpoint: Endpoint | None = None
     journals: Path | None = None
     rules: Rules = STRICT
+    traces: Location | None = None
 
 
 async def run(
@@ -89,7 +92,11 @@ async def run(
     stop: asyncio.Event | None = None,
     live: Live | None = None,
 ) -> FaultRunResult:
-    """Runs the load; the endpoint of `plan` is replaced by that of the stage."""
+    """Runs the load; the endpoint of `plan` is replaced by that of the stage.
+
+    Its further endpoints are those of more front ends of the same service; the network fails
+    towards all of them.
+    """
     _check(spec, plan, stage)
     courses = Fading(courses)
     async with contextlib.AsyncExitStack() as ending:
@@ -104,9 +111,12 @@ async def run(
             endpoint = Endpoint(announced.endpoint_url, key, announced.region)
         reached = endpoint
         if spec.network.total:
-            proxy = _proxy(endpoint, courses, stage.log)
-            ending.push_async_callback(proxy.close)
-            reached = replace(endpoint, url=await proxy.start())
+            reached = await _troubled(endpoint, courses, stage.log, ending)
+            others = [
+                await _troubled(each, courses, stage.log, ending, f"{NETWORK}/{number}")
+                for number, each in enumerate(plan.further_endpoints, 1)
+            ]
+            plan = replace(plan, further_endpoints=tuple(others))
         plan = _tolerant(plan, spec, reached, endpoint, ours=server is not None)
         loaded = _Loaded(spec, courses, plan, stage, stop or asyncio.Event(), live or Live())
         if server is None:
@@ -142,6 +152,7 @@ class _Loaded(Struct, frozen=True):
             return await run_load(
                 self.plan,
                 journals=self.stage.journals,
+                traces=self.stage.traces,
                 rules=_lenient(self.stage.rules, self.spec),
                 quits=_quits(self.courses, self.stage.log) if self.spec.client.quit else None,
                 named=named,
@@ -251,9 +262,18 @@ def _quits(courses: Courses, log: FaultLog) -> Quits:
     return quits
 
 
-def _proxy(endpoint: Endpoint, courses: Courses, log: FaultLog) -> Proxy:
+async def _troubled(
+    endpoint: Endpoint,
+    courses: Courses,
+    log: FaultLog,
+    ending: contextlib.AsyncExitStack,
+    course: str = NETWORK,
+) -> Endpoint:
+    """The endpoint behind a proxy, which is closed by `ending`."""
     parts = urlsplit(endpoint.url)
-    return Proxy(parts.hostname or "", parts.port or 80, courses.course(NETWORK), log)
+    proxy = Proxy(parts.hostname or "", parts.port or 80, courses.course(course), log, course)
+    ending.push_async_callback(proxy.close)
+    return replace(endpoint, url=await proxy.start())
 
 
 async def _named(admin: AdminClient) -> frozenset[bytes]:

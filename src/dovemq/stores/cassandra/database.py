@@ -1,5 +1,10 @@
 """The database: one session, the records, and the logs that are opened."""
 
+from dovemq.stores.cassandra.index_tables import (
+    CassandraIndexTables,
+    IndexStatements,
+    prepare_index,
+)
 from dovemq.stores.cassandra.ledger import CassandraLedger
 from dovemq.stores.cassandra.location import CassandraLocation
 from dovemq.stores.cassandra.log import CassandraLog
@@ -18,12 +23,16 @@ from dovemq.stores.cassandra.session import (
     open_session,
 )
 from dovemq.stores.owned.group import PartitionKey
+from dovemq.stores.shared_index.ports import IndexTables
 
 
 class CassandraDatabase:
-    def __init__(self, session: CassandraSession, statements: CassandraStatements) -> None:
+    def __init__(
+        self, session: CassandraSession, statements: CassandraStatements, index: IndexStatements
+    ) -> None:
         self.name = session.name
         self.records = CassandraRecords(session, statements)
+        self.index_tables: IndexTables = CassandraIndexTables(session, index)
         self.ledger = CassandraLedger(session, statements)
         self._session = session
         self._statements = statements
@@ -41,7 +50,9 @@ class CassandraDatabase:
             early = await patiently(lambda: session.prepare(OF_VERSIONS))
             records = CassandraRecords(session, early)
             await patiently(lambda: bring_up_to_date(session, records, version))
-            database = cls(session, await patiently(session.prepare))
+            statements = await patiently(session.prepare)
+            index = await patiently(lambda: prepare_index(session))
+            database = cls(session, statements, index)
         except BaseException:
             await session.close()
             raise

@@ -9,7 +9,7 @@ read at `SERIAL`, which first ends what was left unfinished.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -59,6 +59,8 @@ IN_FLIGHT_MAX: Final = 512
 PAGE_ROWS: Final = 500
 PAGES_MAX: Final = 100_000
 
+ONE: Final = acsylla.Consistency.ONE
+ALL: Final = acsylla.Consistency.ALL
 QUORUM: Final = acsylla.Consistency.QUORUM
 SERIAL: Final = acsylla.Consistency.SERIAL
 CONSISTENCIES: Final = {
@@ -147,12 +149,18 @@ class CassandraSession:
 
     async def prepare(self, only: frozenset[str] | None = None) -> CassandraStatements:
         """The statements; with `only` the others are None, since their tables may be missing."""
-        text = resources.files(__package__).joinpath("statements.cql").read_text("utf-8")
+        return CassandraStatements(**await self.prepare_file("statements.cql", only))
+
+    async def prepare_file(
+        self, file: str, only: frozenset[str] | None = None
+    ) -> dict[str, Prepared | None]:
+        """The statements of a file beside this module, by the names that it gives them."""
+        text = resources.files(__package__).joinpath(file).read_text("utf-8")
         sections = [section.partition("\n") for section in text.split("-- name: ")[1:]]
         asked = [(name, cql) for name, _, cql in sections if only is None or name in only]
         found = await asyncio.gather(*(self._prepared(name, cql) for name, cql in asked))
         prepared = {name: each for (name, _), each in zip(asked, found, strict=True)}
-        return CassandraStatements(**{name: prepared.get(name) for name, _, _ in sections})
+        return {name: prepared.get(name) for name, _, _ in sections}
 
     async def _prepared(self, name: str, text: str) -> Prepared:
         level = CONSISTENCIES[self.location.consistency] if name == "append" else QUORUM
@@ -168,15 +176,27 @@ class CassandraSession:
 
     async def ask(self, statement: Prepared, values: Sequence[object], **options: object) -> Rows:
         """Run a statement that may be repeated."""
+        return await self._repeated(lambda: self._once(statement, values, options))
+
+    async def ask_batch(
+        self, statement: Prepared, rows: Sequence[Sequence[object]], consistency: int
+    ) -> None:
+        """Run a statement that may be repeated with each row, as one write of one partition."""
+        if len(rows) == 1:
+            await self.ask(statement, rows[0], consistency=consistency)
+        elif rows:
+            await self._repeated(lambda: self._once_batch(statement, rows, consistency))
+
+    async def _repeated(self, once: Callable[[], Awaitable[Rows]]) -> Rows:
         async with self._places:
             for pause in REPEAT_SECONDS:
                 try:
-                    return await self._once(statement, values, options)
+                    return await once()
                 except StoreUnreachable as error:
                     if self._is_closed or isinstance(error, StatementRefused):
                         raise
                 await asyncio.sleep(pause)
-            return await self._once(statement, values, options)
+            return await once()
 
     async def pages(self, statement: Prepared, values: Sequence[object]) -> list[tuple[Any, ...]]:
         """All rows of a select, in any order."""
@@ -196,6 +216,13 @@ class CassandraSession:
         Returns whether it was applied, and the stored version if it was not. None means that the
         outcome is unknown.
         """
+        row = await self.swap_row(statement, values)
+        return None if row is None else (row["[applied]"], row.get("version") or 0)
+
+    async def swap_row(
+        self, statement: Prepared, values: Sequence[object]
+    ) -> dict[str, Any] | None:
+        """Run a compare-and-set, once; the row of its answer, or None for an unknown outcome."""
         async with self._places:
             self._require_open()
             try:
@@ -205,8 +232,7 @@ class CassandraSession:
             except CassException as error:
                 _log.info("The outcome of a compare-and-set is unknown: %s", error)
                 return None
-        row = dict(result.first())
-        return row["[applied]"], row.get("version") or 0
+        return dict(result.first())
 
     async def _once(
         self, statement: Prepared, values: Sequence[object], options: Mapping[str, object]
@@ -216,6 +242,20 @@ class CassandraSession:
         bound.set_is_idempotent(True)
         try:
             return await self._session.execute(bound)
+        except CassException as error:
+            raise self._failure(error) from error
+
+    async def _once_batch(
+        self, statement: Prepared, rows: Sequence[Sequence[object]], consistency: int
+    ) -> Rows:
+        self._require_open()
+        batch = acsylla.create_batch_unlogged()
+        batch.set_consistency(consistency)
+        batch.set_is_idempotent(True)
+        for row in rows:
+            batch.add_statement(statement.bind(row))
+        try:
+            return await self._session.execute_batch(batch)
         except CassException as error:
             raise self._failure(error) from error
 

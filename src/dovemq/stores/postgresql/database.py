@@ -20,6 +20,8 @@ POSITION_MAX: Final = (1 << 63) - 1
 
 
 class PostgresqlDatabase:
+    index_tables = None
+
     def __init__(
         self, name: str, connections: PostgresqlConnections, statements: PostgresqlStatements
     ) -> None:

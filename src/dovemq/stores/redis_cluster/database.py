@@ -16,6 +16,8 @@ from dovemq.stores.redis_cluster.topology import RedisTopology
 
 
 class RedisDatabase:
+    index_tables = None
+
     def __init__(self, location: RedisLocation, router: RedisRouter) -> None:
         self.name = router.name
         self._prefix = location.prefix

@@ -13,6 +13,7 @@ from typing import BinaryIO, Final, TypeVar
 
 import apsw
 
+from dovemq.core.coordination import OWNED
 from dovemq.core.errors import QueueMissing
 from dovemq.core.index import Index, index_for
 from dovemq.core.observing import Observer
@@ -58,6 +59,8 @@ EXPIRY_PERIOD_SECONDS: Final = 60
 
 class SqliteStore:
     """A store of one data directory. Made by `open_store`, on the loop that uses it."""
+
+    coordinations = OWNED
 
     def __init__(
         self,

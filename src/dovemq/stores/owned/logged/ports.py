@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from dovemq.core.ports import Ledger
 from dovemq.stores.owned.group import PartitionKey
+from dovemq.stores.shared_index.ports import IndexTables
 
 LogRow = tuple[int, bytes]
 """A position and the group that was appended there."""
@@ -110,6 +111,10 @@ class Database(Protocol):
 
     @property
     def records(self) -> Records: ...
+
+    @property
+    def index_tables(self) -> IndexTables | None:
+        """The tables of queues without an owner; None if this database cannot have such queues."""
 
     @property
     def ledger(self) -> Ledger:

@@ -1,4 +1,4 @@
-"""What the service itself changes in a queue, in the audit log: how it is written and found.
+"""Changes that the service itself makes to queues, in the audit log: written and found.
 
 Actions of the controller of partitions, and changes of an adaptive order hint. Their entries have
 no account, no key and no peer: the service itself has acted.

@@ -169,10 +169,12 @@ class ClusterStore:
         return self._placed_partition(queue, number)
 
     def _placed_partition(self, queue: Queue, number: int) -> PlacedPartition:
-        placed = self._partitions.get((queue.number, number))
+        place = (queue.number, number)
+        placed = self._partitions.get(place)
         if placed is None:
             self._check_holds(queue)
-            placed = self._place(queue, number)
+            placed = PlacedPartition(queue, number, self._around, self._peer_of(place)[1])
+            self._partitions[place] = placed
         placed.follow(queue)
         return placed
 
@@ -256,13 +258,6 @@ class ClusterStore:
 
     async def _refusal(self, address: str) -> str | None:
         return None if self._link is None else await self._link.refusal(address)
-
-    def _place(self, queue: Queue, number: int) -> PlacedPartition:
-        place = (queue.number, number)
-        _, watchers = self._peer_of(place)
-        placed = PlacedPartition(queue, number, self._around, watchers)
-        self._partitions[place] = placed
-        return placed
 
     def _peer(self, queue_number: int, partition: int, version: int) -> PeerPartition:
         peer, _ = self._peer_of((queue_number, partition))

@@ -187,6 +187,10 @@ class SharedIndexPartition:
             sequence in self._own.settled or sequence in sequences[:at]
             for at, sequence in enumerate(sequences)
         ]
+        if forced:
+            # An operator's receipt does not say where the tuple is.
+            await self._buckets.refresh(self._around.clock.now_ms, at_once=True)
+            await self._survey.remove(set(sequences), now_ms)
         # A settle whose caller goes away is done all the same, and reported.
         work = self._settle(receipts, known, now_ms, moved=moved)
         await asyncio.shield(self._background(work))

@@ -6,7 +6,7 @@ generation counts.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Final
 
 from dovemq.core import limits
@@ -94,6 +94,11 @@ class Survey:
             if len(shown) == page.count_max:
                 break
         return shown
+
+    async def remove(self, sequences: Container[int], now_ms: int) -> None:
+        """Remove messages of which only the sequence is known, if a survey finds their tuples."""
+        found = await self._buckets.all(SURVEYED_MAX)
+        await self._receiving.remove([each for each in found if each.sequence in sequences], now_ms)
 
     async def drop(
         self, sent_before_ms: int, count_max: int, last_bucket: int | None, now_ms: int

@@ -1,7 +1,6 @@
 """Every figure that can be reproduced, by its id: the paper's short name and its number there."""
 
 import functools
-import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -51,10 +50,43 @@ def _loop(effort: Effort) -> Figure:
     return predicted_and_measured(effort)
 
 
-def _bdqs(module: str, name: str, effort: Effort) -> Figure:
-    # Imported here, as for `loop`.
-    found: Figure = getattr(importlib.import_module(f"dovemq.experiments.{module}"), name)(effort)
-    return found
+# Imported here, as for `loop`: they start Cassandra, and read traces.
+
+
+def _bdqs_throughput(effort: Effort) -> Figure:
+    from dovemq.experiments.bdqs_scaling import throughput
+
+    return throughput(effort)
+
+
+def _bdqs_response_time(effort: Effort) -> Figure:
+    from dovemq.experiments.bdqs_scaling import response_time
+
+    return response_time(effort)
+
+
+def _bdqs_consistency(effort: Effort) -> Figure:
+    from dovemq.experiments.bdqs_consistency import consistency
+
+    return consistency(effort)
+
+
+def _bdqs_chances(effort: Effort) -> Figure:
+    from dovemq.experiments.bdqs_faults import client_and_network
+
+    return client_and_network(effort)
+
+
+def _bdqs_servers(effort: Effort) -> Figure:
+    from dovemq.experiments.bdqs_faults import servers_fail
+
+    return servers_fail(effort)
+
+
+def _bdqs_adaptive(effort: Effort) -> Figure:
+    from dovemq.experiments.bdqs_adaptive_service import measured
+
+    return measured(effort)
 
 
 EXPERIMENTS: Final[Mapping[str, Experiment]] = {
@@ -97,29 +129,27 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = {
     ),
     "bdqs-fig4": Experiment(
         "throughput by load and size, real service and simulated",
-        functools.partial(_bdqs, "bdqs_scaling", "throughput"),
+        _bdqs_throughput,
     ),
     "bdqs-fig5": Experiment(
         "response time by throughput, with M/M/k",
-        functools.partial(_bdqs, "bdqs_scaling", "response_time"),
+        _bdqs_response_time,
     ),
     "bdqs-fig6": Experiment(
         "duplicates and order by K and receivers",
-        functools.partial(_bdqs, "bdqs_consistency", "consistency"),
+        _bdqs_consistency,
     ),
     "bdqs-fig7": Experiment(
         "network and client failures",
-        functools.partial(_bdqs, "bdqs_faults", "client_and_network"),
+        _bdqs_chances,
     ),
-    "bdqs-fig8": Experiment(
-        "failures of servers", functools.partial(_bdqs, "bdqs_faults", "servers_fail")
-    ),
+    "bdqs-fig8": Experiment("failures of servers", _bdqs_servers),
     "bdqs-adaptive": Experiment(
         "adaptive K while receivers come and go, simulated", bdqs_adaptive.simulated
     ),
     "bdqs-adaptive-service": Experiment(
         "adaptive K while receivers come and go, real service",
-        functools.partial(_bdqs, "bdqs_adaptive_service", "measured"),
+        _bdqs_adaptive,
     ),
     "loop": Experiment("a model calibrated from traces, beside the real service", _loop),
 }

@@ -1,4 +1,4 @@
-"""Changes that the service itself makes to a queue, in the audit log: written and found here.
+"""Changes that the service itself makes to queues, in the audit log: written and found.
 
 Actions of the controller of partitions, and changes of an adaptive order hint. Their entries have
 no account, no key and no peer: the service itself has acted.

@@ -45,6 +45,9 @@ CONNECT_SECONDS_MAX: Final = 5.0
 REQUEST_SECONDS_MAX: Final = 4.0
 """The driver waits this long for an answer, the time for asking other nodes included."""
 SCHEMA_SECONDS_MAX: Final = 20.0
+AGREEMENT_MS: Final = 1_000
+"""The driver's wait for all nodes after each change of the schema, which it spends whole while a
+node is down. `schema.py` waits for those that answer after the last change."""
 REPEAT_SECONDS: Final = (0.1, 0.4)
 """Pauses before a statement is sent again. With these a call ends within 13 seconds."""
 SECOND_NODE_MS: Final = 1_000
@@ -341,7 +344,7 @@ def _cluster(location: CassandraLocation) -> Any:
         queue_size_io=IN_FLIGHT_MAX * 2,
         exponential_reconnect_base_delay_ms=RECONNECT_MS,
         exponential_reconnect_max_delay_ms=RECONNECT_MS_MAX,
-        max_schema_wait_time_ms=int(SCHEMA_SECONDS_MAX * 1_000),
+        max_schema_wait_time_ms=AGREEMENT_MS,
         load_balance_dc_aware=location.datacenter,
         heartbeat_interval_sec=HEARTBEAT_SECONDS,
         idle_timeout_sec=SILENT_SECONDS_MAX,

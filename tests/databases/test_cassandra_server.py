@@ -21,7 +21,8 @@ from tests.databases.world import KEEP_MS, pages, position, rows
 
 ATTEMPTS_MAX = 50
 CLIENTS = 4
-TABLES = {"log", "segments", "records", "ledger"}
+INDEX_TABLES = {f"index_{each}" for each in ("bounds", "buckets", "claims", "messages", "samples")}
+TABLES = {"log", "segments", "records", "ledger", "index_tuples", *INDEX_TABLES}
 SMALL_GROUPS = 300
 LARGE_BYTES = 1_300_000
 

@@ -144,9 +144,7 @@ class SpreadMachine(RuleBasedStateMachine):
     @rule(watched=st.booleans())
     def watch(self, watched: bool) -> None:
         """Somebody waits for messages, so that the partitions are watched."""
-        if self.unwatch is not None:
-            self.unwatch()
-        self.unwatch = self.world.whole.watch(lambda: None) if watched else None
+        self.run(self._change_watch(watched))
 
     @rule(scan=st.booleans())
     def keep_up(self, scan: bool) -> None:
@@ -171,8 +169,7 @@ class SpreadMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """One client of its own gets everything that is left."""
-        if self.unwatch is not None:
-            self.unwatch()
+        self.run(self._change_watch(False))
         self.world.manual.advance(600_000)
         for client in self.clients:
             client.leave()
@@ -186,6 +183,11 @@ class SpreadMachine(RuleBasedStateMachine):
         last.leave()
         assert len(self.world.fabric.sessions) == 0
         self.runner.close()
+
+    async def _change_watch(self, watched: bool) -> None:
+        if self.unwatch is not None:
+            self.unwatch()
+        self.unwatch = self.world.whole.watch(lambda: None) if watched else None
 
     def _client(self, pick: int) -> PinnedClient:
         """One of the clients; a request without a session if there is none."""

@@ -3,10 +3,20 @@
 import botocore.session
 import pytest
 
-from dovemq.core.errors import BatchRefused, DoveError, RequestError
+from dovemq.core.errors import (
+    BatchRefused,
+    DoveError,
+    JobMissing,
+    JobRefused,
+    RequestError,
+    TaskMissing,
+    WorkflowInvalid,
+    WorkflowMissing,
+)
 from dovemq.sqs.faults import FAULTS, NEVER_GIVEN, fault_of
 
 NEVER_RAISED = (DoveError, RequestError, BatchRefused)
+OF_THE_ADMIN_API = (JobMissing, JobRefused, TaskMissing, WorkflowInvalid, WorkflowMissing)
 
 
 def tree(kind: type[DoveError]) -> list[type[DoveError]]:
@@ -20,7 +30,9 @@ def modelled() -> set[str]:
 
 
 def reaches_the_wire(kind: type[DoveError]) -> bool:
-    """The errors that requests can get; layers above the wire have others."""
+    """The errors that requests of SQS can get; layers above the wire have others."""
+    if kind in OF_THE_ADMIN_API:
+        return False
     return kind.__module__.startswith(("dovemq.core.", "dovemq.sqs.", "dovemq.service."))
 
 

@@ -11,6 +11,7 @@ The number of a writer is given out by compare-and-set when a front end starts, 
 day, since numbers are used again after `WRITERS` of them.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -56,12 +57,16 @@ class Sequences:
         self._writer: int | None = None
         self._claimed_ms = 0
         self._last = 0
+        # The first sends of a front end come together and would compete for numbers.
+        self._turn = asyncio.Lock()
 
     async def claim(self) -> None:
         """Take a number, unless there is a young one."""
         now_ms = self._monotonic_ms()
         if self._writer is None:
-            self._writer, self._claimed_ms = await self._claim_writer(), now_ms
+            async with self._turn:
+                if self._writer is None:
+                    self._writer, self._claimed_ms = await self._claim_writer(), now_ms
         elif now_ms - self._claimed_ms > NUMBER_MS_MAX:
             # An old number goes on if there is no majority to give a new one.
             self._claimed_ms = now_ms

@@ -29,15 +29,17 @@ WORKLOADS = {
 def allowed(nature: Nature, workload: Workload) -> frozenset[Violation]:
     """The violations that the ports allow; tests/load has those of one partition.
 
-    A move whose answer was lost leaves a message in two partitions. A receive that looks into
+    A move whose answer was lost leaves a message in two partitions; messages move when partitions
+    are removed, and between those of a queue that sizes itself. A receive that looks into
     several may pause after the first one, and be answered when its lease has ended there and the
     message was received again.
     """
     faults: set[Violation] = set()
     unsure = nature.crash or nature.reply_lost or nature.request_lost
-    if nature.crash or nature.pause or (unsure and workload.resizes):
+    moves = workload.sessions or bool(workload.resizes)
+    if nature.crash or nature.pause or (unsure and moves):
         faults.add(Violation.COLLIDED)
-    if (workload.receives_max is not None and nature.delay_ms_max) or (unsure and workload.resizes):
+    if (workload.receives_max is not None and nature.delay_ms_max) or (unsure and moves):
         faults.add(Violation.RETURNED)
     return frozenset(faults)
 

@@ -56,10 +56,11 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Tests of one process first; then those that start servers, kept in file order on each worker.
+# Tests of one process first, which often wait for a database, so that two cores serve three workers;
+# then those that start servers, kept in file order on each worker.
 # Files as they come: those with few tests take longest, and must not be left for the end.
 suite: setup
-	$(PYTEST) -n 2 --dist worksteal $(addprefix --ignore=,$(PROCESS_TESTS))
+	$(PYTEST) -n 3 --dist worksteal $(addprefix --ignore=,$(PROCESS_TESTS))
 	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(PROCESS_TESTS)
 
 test-full: export DOVETEST_MACHINE_RUNS := 2000

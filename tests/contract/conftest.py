@@ -144,7 +144,7 @@ UNOWNED_REAL: dict[str, OpenerOf] = {
 PARTS: dict[str, int] = {
     **dict.fromkeys(REAL, 8),
     **dict.fromkeys(SPREAD_REAL, 32),
-    **dict.fromkeys(UNOWNED_REAL, 8),
+    **dict.fromkeys(UNOWNED_REAL, 16),
     **dict.fromkeys(AUTO_HERE, 4),
 }
 """These stores are asked one of so many sentences in an ordinary run."""

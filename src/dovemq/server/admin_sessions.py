@@ -15,7 +15,7 @@ from dovemq.server.cookies import check_same_site, csrf_of, set_cookie
 
 
 class Login(Struct, frozen=True, forbid_unknown_fields=True):
-    """With `cookie` the token is set as a cookie, for the pages of a browser."""
+    """The body of a login. `cookie` sets the token as a cookie, for the pages of a browser."""
 
     account: str
     password: str

@@ -28,7 +28,7 @@ def route_of(spec: WorkflowSpec, job_id: str) -> int:
 
 
 def table_of(route: WorkflowRoute) -> Mapping[str, tuple[str, ...]]:
-    """From each task to the tasks after it; from "" to the first ones."""
+    """The tasks after each task; those of "" are the first ones."""
     table: dict[str, list[str]] = {"": []}
     for task in route.tasks:
         table.setdefault(task.name, [])

@@ -59,7 +59,7 @@ class Ended(Struct, frozen=True):
 
 
 class Failed(Struct, frozen=True):
-    """With `final` no further attempt is made."""
+    """An attempt has failed. No further one is made if it is `final`."""
 
     task: str
     attempt: int

@@ -57,7 +57,7 @@ class KubernetesAllocator:
     def __init__(
         self, scales: DeploymentScales, namespace: str, pattern: str, *, dry_run: bool = False
     ) -> None:
-        """With `dry_run` the cluster checks every change, and none is carried out."""
+        """A `dry_run` lets the cluster check every change, and carries none out."""
         self._scales, self._namespace, self._pattern = scales, namespace, pattern
         self._dry_run = dry_run
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -141,13 +142,14 @@ def test_serve_prints_where_it_listens_and_no_secret(tmp_path: Path) -> None:
         env=environment,
     ) as process:
         assert process.stdout is not None
-        lines = [process.stdout.readline() for _ in range(5)]
+        lines = [process.stdout.readline() for _ in range(6)]
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
     text = "".join(lines)
     assert "SQS endpoint    http://127.0.0.1:" in text
+    assert re.search(r"^console         http://127\.0\.0\.1:\d+/console/$", text, re.MULTILINE)
     assert f"data directory  {data}" in text
-    assert lines[4].strip() == f'eval "$({sys.executable} -m dovemq env --data {data})"'
+    assert lines[5].strip() == f'eval "$({sys.executable} -m dovemq env --data {data})"'
     assert json.loads((data / "root-key.json").read_text())["secret_access_key"] not in text
 
 

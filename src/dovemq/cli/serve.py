@@ -63,6 +63,8 @@ def _run(args: argparse.Namespace) -> int:
 def _greeting(settings: Settings, listening: "Listening") -> Iterator[str]:
     yield f"SQS endpoint    {listening.endpoint_url}"
     yield f"admin API       {listening.admin_url or 'off'}"
+    if settings.console and listening.admin_url is not None:
+        yield f"console         {listening.admin_url}/console/"
     yield f"data directory  {listening.data}"
     if listening.database is not None:
         yield f"store           {listening.database}"

@@ -26,7 +26,7 @@ def test_one_receiver_gets_each_message_once_and_in_order() -> None:
 
 
 def test_one_receiver_may_see_its_own_claim_late() -> None:
-    """With the lag of replicas, its next read may find the tuple that it has just claimed."""
+    """Replicas lag, so its next read may find the tuple that it has just claimed."""
     assert drained(1, 1, remembers=False, read=0.0001).duplicates > 0
 
 

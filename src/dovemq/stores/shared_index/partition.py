@@ -89,7 +89,7 @@ class SharedIndexPartition:
         self._plain = plain = PlainMoves(tables, number, buckets, now_ms, self.statistics)
         moves: TupleMoves = plain
         if serial:
-            new_claim = lambda: around.rng.getrandbits(62)  # noqa: E731
+            new_claim = functools.partial(around.rng.getrandbits, 62)
             moves = SerialMoves(tables, number, plain, now_ms, new_claim, self.statistics)
         self._receiving = IndexReceiving(
             tables, number, buckets, moves, plain, own, now_ms, around.rng, self.statistics

@@ -7,7 +7,7 @@ import pytest
 
 from dovemq.core.errors import StoreUnreachable
 from dovemq.core.partitions import Layout
-from dovemq.fabric.members import OUTSIDE_EVERY
+from dovemq.fabric.outside import OUTSIDE_OFTEN
 from dovemq.system.clock import SystemClock
 from tests.fabric.clients import AutoWorld
 from tests.fabric.spread import bodies
@@ -112,9 +112,9 @@ async def test_partition_without_consumers_does_not_starve() -> None:
     await world.send_to(0, *map(str, range(100)))
     for number in range(1, 4):
         await world.send_to(number, "elsewhere")
-    received = [body for _ in range(4 * OUTSIDE_EVERY) for body in bodies(await consumer.take(1))]
+    received = [body for _ in range(4 * OUTSIDE_OFTEN) for body in bodies(await consumer.take(1))]
     assert received.count("elsewhere") == 3
-    assert len(received) == 4 * OUTSIDE_EVERY
+    assert len(received) == 4 * OUTSIDE_OFTEN
 
 
 async def test_draining_and_marked_partitions_get_no_session_and_no_message() -> None:

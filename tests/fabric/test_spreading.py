@@ -70,6 +70,22 @@ async def test_receives_prefer_own_partitions_but_starve_none() -> None:
     assert len(received) > 30
 
 
+async def test_receives_seldom_begin_elsewhere_while_that_finds_no_backlog() -> None:
+    world = await SpreadWorld(is_local=lambda _, number: number == 0, dequeue_fanout=1).start()
+    await world.send_to(0, *map(str, range(1_000)))
+    received = [body for _ in range(1_000) for body in bodies(await world.take(1))]
+    # Three looks for each of the paces 8, 16 and 32, then one in 64.
+    assert 1_000 - len(received) == 9 + (1_000 - 3 * (8 + 16 + 32)) // 64
+
+
+async def test_receives_begin_elsewhere_often_while_that_finds_a_backlog() -> None:
+    world = await SpreadWorld(is_local=lambda _, number: number == 0, dequeue_fanout=1).start()
+    await world.send_to(0, *map(str, range(1_000)))
+    await world.send_to(3, *["far"] * 100)
+    received = [body for _ in range(700) for body in bodies(await world.take(1))]
+    assert 700 // 8 // 3 <= received.count("far") <= 700 // 8
+
+
 async def test_receipts_name_their_partition() -> None:
     world = await SpreadWorld(dequeue_fanout=4).start()
     for body in "abcd":

@@ -27,7 +27,8 @@ PAPER_DOUBLE: Final = 0.35 / 0.19
 """Two queues of fig. 9 and one of fig. 10, whose numbers are read as a tenth."""
 _EXCHANGE: Final = (
     "The partitions of this queue do not exchange messages while they are active. A front end "
-    "whose own partition is empty asks the other one: one receive in eight begins there."
+    "whose own partition is empty asks the other one. One receive in eight begins there, and ever "
+    "fewer, down to one in 64, while that finds no backlog."
 )
 _PAPER_SPREAD: Final = (
     "The paper does not say how JORAM distributes clients by itself. Its own examples of "

@@ -29,8 +29,9 @@ from dovemq.core.ports import Clock, Store
 from dovemq.core.queue import Queue
 from dovemq.fabric.autonomic import ClientRole
 from dovemq.fabric.in_flight import InFlight
-from dovemq.fabric.members import OUTSIDE_EVERY, Locality, Members
+from dovemq.fabric.members import Locality, Members
 from dovemq.fabric.outlook import Outlook
+from dovemq.fabric.outside import OUTSIDE_OFTEN
 from dovemq.fabric.peeking import merged_peek
 from dovemq.fabric.receiving import Receiving
 from dovemq.fabric.sessions import SessionTable
@@ -184,7 +185,7 @@ class LogicalPartition:
             return ()
         place.receives += 1
         own = place.partition
-        if place.receives % OUTSIDE_EVERY:
+        if place.receives % OUTSIDE_OFTEN:
             return (own,)
         return (self._members.beside(own), own)
 

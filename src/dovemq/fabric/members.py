@@ -13,9 +13,8 @@ from typing import Final
 from dovemq.core.commands import Draft, Transfer
 from dovemq.core.ports import Partition, Store
 from dovemq.core.queue import Queue
+from dovemq.fabric.outside import OutsideTurns
 
-OUTSIDE_EVERY: Final = 8
-"""One of so many receives begins with the partitions of other front ends, so that none starves."""
 LOCATED_MS: Final = 1_000
 """The time for which the places of partitions are taken as unchanged."""
 
@@ -42,7 +41,7 @@ class Members:
         # The least recently tried first.
         self._turns: dict[int, None] = {}
         self._sends = itertools.count()
-        self._receives = 0
+        self._outside = OutsideTurns()
         self._local: frozenset[int] = frozenset()
         self._located_ms: int | None = None
         self._adjust()
@@ -88,8 +87,16 @@ class Members:
         choice = near or awake or targets
         return choice[next(self._sends) % len(choice)]
 
-    def begin_receive(self) -> None:
-        self._receives += 1
+    def begin_receive(self) -> bool:
+        """Whether the receive begins with the partitions of other front ends."""
+        return self._outside.begin()
+
+    def looked(self, number: int, now_ms: int, *, backlog: bool) -> None:
+        """A receive has looked into the partition, and left messages there if `backlog`."""
+        local = self._local_at(now_ms)
+        if number not in local:
+            outside = len(self.numbers) - len(local)
+            self._outside.looked(backlog=backlog, partitions=outside)
 
     def tried(self, number: int) -> None:
         """The partition goes to the end of the line."""
@@ -98,18 +105,18 @@ class Members:
             self._turns[number] = None
 
     def in_turn(
-        self, numbers: Collection[int], now_ms: int, *, missed: bool = False
+        self, numbers: Collection[int], now_ms: int, *, outside: bool, missed: bool = False
     ) -> tuple[int, ...]:
         """These partitions, the least recently tried first.
 
-        Those of this front end are ahead, unless the receive has `missed` and slept: its next look
-        is a rare one, and must come to every partition.
+        Those of this front end are ahead, or the others for a receive that begins `outside`. One
+        that has `missed` and slept has no preference: its looks are rare, and must come to every
+        partition.
         """
         turn = [number for number in self._turns if number in numbers]
         local = self._local_at(now_ms)
         if len(local) < len(self.numbers) and not missed:
-            near_first = self._receives % OUTSIDE_EVERY != 0
-            turn.sort(key=lambda number: (number in local) != near_first)
+            turn.sort(key=lambda number: (number in local) == outside)
         return tuple(turn)
 
     def beside(self, number: int) -> int:

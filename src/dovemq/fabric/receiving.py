@@ -65,9 +65,10 @@ def dequeue_settings(settings: QueueSettings) -> DequeueSettings:
 
 
 class _Gathered:
-    """The leases that one receive has so far."""
+    """The leases that one receive has so far, and whether it `began_outside` this front end."""
 
     def __init__(self) -> None:
+        self.began_outside = False
         self.messages: list[Lease] = []
         self.exhausted: list[Lease] = []
         self.found: list[int] = []
@@ -154,7 +155,7 @@ class Receiving:
         settings = self._settings
         if self._polls(ask) and self._outlook.watched and self._is_nothing_there():
             return
-        self._members.begin_receive()
+        gathered.began_outside = self._members.begin_receive()
         if first and await self._found_first(first, ask, gathered):
             return
         own = first[-1:]
@@ -165,7 +166,7 @@ class Receiving:
         sleep_ms = self._sleep.sleep_ms(settings.sleep_ms, now_ms) if rds else 0
         search = begin(ask.count_max, settings, ask.wait_ms, sleep_ms, now_ms)
         while search.found < search.wanted:
-            step = self._next(search, settings, ask, own)
+            step = self._next(search, settings, ask, own, gathered.began_outside)
             if isinstance(step, TryPartition):
                 found = await self._look(step, ask, gathered)
                 search = found_at(search, step.partition, found)
@@ -198,16 +199,22 @@ class Receiving:
         return self._outlook.watched and (self.waits_for_arrivals or self._polls(ask))
 
     def _next(
-        self, search: Search, settings: DequeueSettings, ask: Ask, own: Sequence[int]
+        self,
+        search: Search,
+        settings: DequeueSettings,
+        ask: Ask,
+        own: Sequence[int],
+        outside: bool,
     ) -> Step:
         now_ms = self._clock.now_ms()
         if not self._knows_better(ask):
             numbers = set(self._members.numbers)
             # The others may be gone since the look into the own one.
-            return self._chosen(search, settings, numbers.difference(own) or numbers, now_ms)
+            others = numbers.difference(own) or numbers
+            return self._chosen(search, settings, others, outside, now_ms)
         untried = self._outlook.stale(now_ms).difference(search.tried)
         if untried:
-            return self._chosen(search, settings, untried, now_ms)
+            return self._chosen(search, settings, untried, outside, now_ms)
         return self._parked(search, now_ms)
 
     def _is_nothing_there(self) -> bool:
@@ -218,10 +225,15 @@ class Receiving:
         return ask.wait_ms > 0 and self._settings.strategy != "rds"
 
     def _chosen(
-        self, search: Search, settings: DequeueSettings, numbers: set[int], now_ms: int
+        self,
+        search: Search,
+        settings: DequeueSettings,
+        numbers: set[int],
+        outside: bool,
+        now_ms: int,
     ) -> Step:
         missed = search.retries > 0 and not self.waits_for_arrivals
-        turn = self._members.in_turn(numbers, now_ms, missed=missed)
+        turn = self._members.in_turn(numbers, now_ms, outside=outside, missed=missed)
         resting = self._outlook.resting(now_ms)
         if resting:
             turn = tuple(sorted(turn, key=lambda number: number in resting))
@@ -259,6 +271,7 @@ class Receiving:
             self._outlook.hint(number)
             raise
         self._outlook.looked(number, leased)
+        self._members.looked(number, self._clock.now_ms(), backlog=leased.more)
         if self._settings.strategy == "rds":
             self._sleep.accessed(leased.messages, self._clock.now_ms())
         gathered.add(leased)

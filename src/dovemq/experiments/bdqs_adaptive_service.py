@@ -75,7 +75,7 @@ async def _measured(servers: BdqsServers, effort: Effort) -> dict[str, list[Bdqs
         runs = await asyncio.gather(
             *(
                 run_bdqs(
-                    servers,
+                    servers.endpoints,
                     f"fa-{place}-r{number}",
                     BdqsWorkload(
                         hint=hint,

@@ -110,7 +110,7 @@ def measure(effort: Effort, delays: Sequence[float]) -> ServersMeasured:
                 workload = BdqsWorkload(queues=max(QUEUES_QUICK), messages=_messages(quick=quick))
                 # Compiles the paths of the virtual machine, and does not count.
                 name = f"f4-{count}-r{number}"
-                asyncio.run(run_bdqs(servers, f"{name}-warm", workload, effort.seed))
+                asyncio.run(run_bdqs(servers.endpoints, f"{name}-warm", workload, effort.seed))
                 found = asyncio.run(measured_costs(servers, f"{name}-costs", workload, number))
                 costs.setdefault(count, []).append(found)
             limit = ending.enter_context(limited(servers, SHARE))
@@ -127,7 +127,7 @@ def measure(effort: Effort, delays: Sequence[float]) -> ServersMeasured:
                 )
                 seed = effort.seed + 1_000 * number + place
                 run = asyncio.run(
-                    run_bdqs(servers, f"f4-{count}-{place}-r{number}", workload, seed)
+                    run_bdqs(servers.endpoints, f"f4-{count}-{place}-r{number}", workload, seed)
                 )
                 runs.setdefault(point, []).append(run)
     return ServersMeasured(runs, costs, limit)

@@ -13,6 +13,7 @@ from dovemq.experiments.bdqs_costs import PhaseCosts, model_of
 from dovemq.experiments.bdqs_faults import FaultPoint
 from dovemq.experiments.bdqs_performance import PHASES, LoadPoint, ServersMeasured, simulated
 from dovemq.experiments.bdqs_runs import MODES, BdqsRun, BdqsWorkload
+from dovemq.experiments.bdqs_station import fitted_station
 from dovemq.experiments.figure import Effort, Figure, Verdict
 from dovemq.experiments.publishing import publish
 from dovemq.models.analytic.station import mmc
@@ -178,7 +179,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
         ("bdqs_scaling.SERVERS_FITTED", (10,)),
         ("bdqs_scaling.QUEUES_SIMULATED", (20, 100)),
         ("bdqs_scaling.QUEUES_HIGHEST", 100),
-        ("bdqs_scaling.FIT_STEPS", 5),
+        ("bdqs_station.FIT_STEPS", 5),
     ):
         monkeypatch.setattr(f"dovemq.experiments.{name}", value)
 
@@ -214,9 +215,23 @@ def test_response_times_are_fitted_and_drawn(tmp_path: Path) -> None:
 def test_fit_finds_the_station_that_made_the_times() -> None:
     rates = np.linspace(20.0, 390.0, 15)
     times = mmc(rates, 100.0, 4).sojourn_time
-    fit = bdqs_scaling.fitted_station(rates.tolist(), times.tolist())
+    fit = fitted_station(rates.tolist(), times.tolist())
     assert fit.share > 0.95
     assert fit.servers / fit.service_s == pytest.approx(400.0, rel=0.1)
+
+
+def test_fit_bears_a_full_station_whose_clients_alone_grow() -> None:
+    """Rates differ by noise there, while response times grow by any factor."""
+    rates = [40.0, 120.0, 300.0, 398.0, 402.0, 399.0, 401.0]
+    times = [0.01, 0.01, 0.0125, 0.25, 0.5, 1.0, 2.0]
+    fit = fitted_station(rates, times)
+    assert fit.share > 0.95
+    assert fit.rate_max == pytest.approx(400.0, rel=0.05)
+
+
+def test_fit_explains_little_of_times_that_fall_with_the_rate() -> None:
+    rates = [10.0, 50.0, 100.0, 200.0, 400.0]
+    assert fitted_station(rates, [2.0, 1.0, 0.4, 0.1, 0.01]).share < 0.5
 
 
 def test_model_of_servers_has_the_clients_of_all_queues() -> None:

@@ -7,8 +7,6 @@ from typing import Final
 import numpy as np
 
 from dovemq.experiments.bdqs_performance import (
-    DELAYS_QUICK_S,
-    DELAYS_S,
     MESSAGES_QUICK,
     PHASES,
     QUEUES_SIMULATED,
@@ -16,6 +14,7 @@ from dovemq.experiments.bdqs_performance import (
     SEND,
     SERVERS_SIMULATED,
     SHARE,
+    LoadGrid,
     LoadPoint,
     ServersMeasured,
     Simulated,
@@ -28,6 +27,10 @@ from dovemq.experiments.figure import Column, Curve, Effort, Figure, Panel, Verd
 from dovemq.experiments.intervals import interval_columns, interval_curve, ratio
 from dovemq.models.estimates import Interval
 
+THROUGHPUT: Final = LoadGrid((1, 2, 3), (1, 2, 4, 8))
+THROUGHPUT_QUICK: Final = LoadGrid((1, 3), (1, 8))
+RESPONSE: Final = LoadGrid((1, 3), (1, 4), (0.0, 0.05, 0.2))
+RESPONSE_QUICK: Final = LoadGrid((1, 3), (1, 8), (0.0, 0.2))
 ERROR_MAX: Final = 0.25
 """The simulation may miss a measured rate by so much before it counts as wrong."""
 LINEAR_MIN: Final = 0.9
@@ -43,7 +46,7 @@ Predicted = Mapping[tuple[str, LoadPoint], Simulated]
 
 
 def throughput(effort: Effort) -> Figure:
-    measured = measure(effort, (0.0,))
+    measured = measure(effort, THROUGHPUT_QUICK if effort.quick else THROUGHPUT)
     return throughput_figure(measured, effort)
 
 
@@ -82,8 +85,8 @@ def readings(measured: ServersMeasured, *, quick: bool) -> tuple[str, ...]:
         "simulated with servers of the same share and the measured costs; the band is that of the "
         "costs' 95 % intervals.",
         f"T_send = T_recv = 3, m = {MESSAGES_QUICK if quick else 100}, L = 2 KB, K = 1, none, "
-        "R = W = 1, 3 replicas or as many as there are servers. Measured Q are 1 to 16 instead of "
-        "20 to 1000.",
+        "R = W = 1, 3 replicas or as many as there are servers. Measured Q are 1 to "
+        f"{max(point.queues for point in measured.runs)} instead of 20 to 1000.",
         "The senders and receivers share the machine with the servers, and are not limited.",
         *costs,
         f"More than {max(measured.costs)} servers are simulated with the costs of "
@@ -229,7 +232,7 @@ def _per_server(predicted: Predicted, phase: str, count: int) -> Interval:
 
 
 def response_time(effort: Effort) -> Figure:
-    measured = measure(effort, DELAYS_QUICK_S if effort.quick else DELAYS_S)
+    measured = measure(effort, RESPONSE_QUICK if effort.quick else RESPONSE)
     return response_figure(measured, effort)
 
 

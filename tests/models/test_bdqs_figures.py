@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dovemq.experiments import bdqs_adaptive, bdqs_consistency, bdqs_faults, bdqs_scaling
-from dovemq.experiments.bdqs_consistency import HINTS, HintPoint, hint_points
+from dovemq.experiments.bdqs_consistency import HINTS, PLAIN, HintPoint, hint_points
 from dovemq.experiments.bdqs_costs import PhaseCosts, model_of
 from dovemq.experiments.bdqs_faults import FaultPoint
 from dovemq.experiments.bdqs_performance import PHASES, LoadPoint, ServersMeasured, simulated
@@ -72,6 +72,25 @@ def test_every_mode_has_every_k_that_it_can_have() -> None:
         assert {point.threads for point in points} == {1, 2, 3}
         assert any(point.literal for point in points) is (mode == "none")
         assert len(set(points)) == len(points)
+
+
+def test_second_system_without_order_is_drawn_and_no_verdict_depends_on_it() -> None:
+    points = [point for mode in MODES for point in hint_points(mode, quick=True)]
+    found = {point: twice(as_printed(point)) for point in points}
+    alone = bdqs_consistency.figure_of(found, quick=True)
+    assert any("ElasticMQ" in each and "left out" in each for each in alone.readings)
+    found |= {point: twice(RUN) for point in hint_points(PLAIN, quick=True)}
+    beside = bdqs_consistency.figure_of(found, quick=True)
+    assert not any("left out" in each for each in beside.readings)
+    labels = {curve.label for panel in beside.panels for curve in panel.curves}
+    assert "elasticmq, 3 receivers" in labels
+    own = [each for each in beside.verdicts if each.claim != "no message is lost"]
+    assert own == [each for each in alone.verdicts if each.claim != "no message is lost"]
+
+
+def test_second_system_gets_none_of_our_attributes() -> None:
+    (point, *_) = hint_points(PLAIN, quick=True)
+    assert point.workload(20).attributes == {}
 
 
 def test_point_is_a_queue_with_these_attributes() -> None:

@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 from dovemq.experiments.bdqs_runs import (
     LEASE_SECONDS,
@@ -188,7 +188,7 @@ async def _by_mttf(
         for place, mttf_s in enumerate(times):
             effort.tell(f"round {number + 1}/{rounds}, MTTF = {mttf_s:g} s")
             seed = effort.seed + 1_000 * number + place
-            troubles = _Troubles(list(stores.values()), mttf_s / SCALE, seed)
+            troubles = ServerTroubles(list(stores.values()), mttf_s / SCALE, seed)
             async with troubles:
                 runs = await asyncio.gather(
                     *(
@@ -207,13 +207,30 @@ async def _by_mttf(
     return found, failures
 
 
-class _Troubles:
+class FailingNodes(Protocol):
+    def kill(self, node: int) -> None: ...
+
+
+class FailingServers(Protocol):
+    """What fails; `BdqsServers` is one."""
+
+    @property
+    def database(self) -> FailingNodes: ...
+
+    def kill_front_end(self, number: int) -> None: ...
+
+    def start_node(self, number: int) -> None: ...
+
+    def start_front_end(self, number: int) -> None: ...
+
+
+class ServerTroubles:
     """Servers that fail and recover while the block runs; afterwards all of them run.
 
     `down_s` are the times from each failure until the server serves again.
     """
 
-    def __init__(self, stores: Sequence[BdqsServers], mttf_s: float, seed: int) -> None:
+    def __init__(self, stores: Sequence[FailingServers], mttf_s: float, seed: int) -> None:
         self._stores = stores
         self._mttf_s = mttf_s
         self._rngs = [random.Random(f"{seed}/{number}") for number in range(NODES)]

@@ -170,8 +170,9 @@ class _Round:
 
 
 def figure_of(found: HintRuns, *, quick: bool) -> Figure:
+    messages = MESSAGES_QUICK if quick else MESSAGES
     return Figure(
-        "Duplicates and order by K and by receivers (bdqs, fig. 6)",
+        f"Duplicates and order by K and by receivers (bdqs, fig. 6); N = {NODES}, m = {messages}",
         _columns(found),
         tuple(_panels(found)),
         tuple(hint_claims(found)),

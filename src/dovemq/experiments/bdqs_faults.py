@@ -110,7 +110,8 @@ def chance_figure(found: FaultRuns, *, quick: bool) -> Figure:
     messages = MESSAGES_QUICK if quick else 100
     runs = len(next(iter(found.values())))
     return Figure(
-        "Performance and consistency under network and client failures (bdqs, fig. 7)",
+        "Performance and consistency under network and client failures (bdqs, fig. 7); "
+        f"N = {NODES}, Q = {CHANCE_QUEUES}, m = {messages}",
         _columns(found, "probability"),
         tuple(_panels(found, "probability of a failure, p")),
         tuple(chance_claims(found)),
@@ -278,7 +279,8 @@ def mttf_figure(
     down_s = [each for down in failures.values() for each in down]
     took = f"{sum(down_s) / len(down_s):.0f} s in the mean" if down_s else "none"
     return Figure(
-        "Performance and consistency while servers fail (bdqs, fig. 8)",
+        "Performance and consistency while servers fail (bdqs, fig. 8); "
+        f"N = {NODES}, Q = 1, m = {messages}, {SCALE} times as fast",
         _columns(found, "mttf_s"),
         tuple(_panels(found, "mean time to failure of a server, s")),
         tuple(mttf_claims(found)),

@@ -61,12 +61,18 @@ def throughput_figure(measured: ServersMeasured, effort: Effort) -> Figure:
             effort.tell(f"simulation of {phase}, {point.servers} servers, {point.queues} queues")
             predicted[phase, point] = simulated(measured, point, phase, effort.seed)
     return Figure(
-        "Throughput by load and by size (bdqs, fig. 4)",
+        f"Throughput by load and by size (bdqs, fig. 4); {_scale(measured, quick=effort.quick)}",
         _columns(measured, predicted),
         tuple(_throughput_panels(measured, predicted)),
         tuple(throughput_claims(measured, predicted)),
         readings(measured, quick=effort.quick),
     )
+
+
+def _scale(measured: ServersMeasured, *, quick: bool) -> str:
+    most = max(point.queues for point in measured.runs)
+    messages = MESSAGES_QUICK if quick else 100
+    return f"measured N ≤ {max(measured.costs)}, Q ≤ {most}, m = {messages}"
 
 
 def readings(measured: ServersMeasured, *, quick: bool) -> tuple[str, ...]:
@@ -251,7 +257,8 @@ def response_figure(measured: ServersMeasured, effort: Effort) -> Figure:
             predicted[phase, point] = simulated(measured, point, phase, effort.seed)
     fits = dict(_fits(measured, predicted))
     return Figure(
-        "Response time by throughput, with the M/M/k queue that fits (bdqs, fig. 5)",
+        "Response time by throughput, with the M/M/k queue that fits (bdqs, fig. 5); "
+        f"{_scale(measured, quick=effort.quick)}",
         _columns(measured, predicted),
         tuple(_response_panels(measured, predicted, fits)),
         tuple(response_claims(measured, predicted, fits)),

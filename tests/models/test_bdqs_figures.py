@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from dovemq.experiments import bdqs_adaptive, bdqs_consistency, bdqs_faults, bdqs_scaling
-from dovemq.experiments.bdqs_consistency import HINTS, HintPoint, hint_points
+from dovemq.experiments.bdqs_consistency import HINTS, PLAIN, HintPoint, hint_points
 from dovemq.experiments.bdqs_costs import PhaseCosts, model_of
 from dovemq.experiments.bdqs_faults import FaultPoint
 from dovemq.experiments.bdqs_performance import PHASES, LoadPoint, ServersMeasured, simulated
 from dovemq.experiments.bdqs_runs import MODES, BdqsRun, BdqsWorkload
+from dovemq.experiments.bdqs_station import fitted_station
 from dovemq.experiments.figure import Effort, Figure, Verdict
 from dovemq.experiments.publishing import publish
 from dovemq.models.analytic.station import mmc
@@ -71,6 +72,25 @@ def test_every_mode_has_every_k_that_it_can_have() -> None:
         assert {point.threads for point in points} == {1, 2, 3}
         assert any(point.literal for point in points) is (mode == "none")
         assert len(set(points)) == len(points)
+
+
+def test_second_system_without_order_is_drawn_and_no_verdict_depends_on_it() -> None:
+    points = [point for mode in MODES for point in hint_points(mode, quick=True)]
+    found = {point: twice(as_printed(point)) for point in points}
+    alone = bdqs_consistency.figure_of(found, quick=True)
+    assert any("ElasticMQ" in each and "left out" in each for each in alone.readings)
+    found |= {point: twice(RUN) for point in hint_points(PLAIN, quick=True)}
+    beside = bdqs_consistency.figure_of(found, quick=True)
+    assert not any("left out" in each for each in beside.readings)
+    labels = {curve.label for panel in beside.panels for curve in panel.curves}
+    assert "elasticmq, 3 receivers" in labels
+    own = [each for each in beside.verdicts if each.claim != "no message is lost"]
+    assert own == [each for each in alone.verdicts if each.claim != "no message is lost"]
+
+
+def test_second_system_gets_none_of_our_attributes() -> None:
+    (point, *_) = hint_points(PLAIN, quick=True)
+    assert point.workload(20).attributes == {}
 
 
 def test_point_is_a_queue_with_these_attributes() -> None:
@@ -140,9 +160,10 @@ def test_network_that_slows_sends_fails_its_claim() -> None:
 def test_failures_of_servers_as_printed(tmp_path: Path) -> None:
     worse = replace(RUN, receive_rate=60.0, duplication_rate=0.1)
     found = fault_runs(bdqs_faults.STORES, (10_000.0, 1_000.0, 100.0), worse)
-    figure = bdqs_faults.mttf_figure(found, {100.0: 7, 1_000.0: 1, 10_000.0: 0}, quick=True)
+    figure = bdqs_faults.mttf_figure(found, {100.0: [9.0] * 7, 10_000.0: []}, quick=True)
     assert {each.holds for each in figure.verdicts} == {True}
-    assert "7 at 100 s" in figure.readings[1]
+    assert any("7 at 100 s, 0 at 10000 s" in each for each in figure.readings)
+    assert any("Down times: 9 s" in each for each in figure.readings)
     assert publish("bdqs-fig8", figure, tmp_path)
 
 
@@ -177,7 +198,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
         ("bdqs_scaling.SERVERS_FITTED", (10,)),
         ("bdqs_scaling.QUEUES_SIMULATED", (20, 100)),
         ("bdqs_scaling.QUEUES_HIGHEST", 100),
-        ("bdqs_scaling.FIT_STEPS", 5),
+        ("bdqs_station.FIT_STEPS", 5),
     ):
         monkeypatch.setattr(f"dovemq.experiments.{name}", value)
 
@@ -213,9 +234,23 @@ def test_response_times_are_fitted_and_drawn(tmp_path: Path) -> None:
 def test_fit_finds_the_station_that_made_the_times() -> None:
     rates = np.linspace(20.0, 390.0, 15)
     times = mmc(rates, 100.0, 4).sojourn_time
-    fit = bdqs_scaling.fitted_station(rates.tolist(), times.tolist())
+    fit = fitted_station(rates.tolist(), times.tolist())
     assert fit.share > 0.95
     assert fit.servers / fit.service_s == pytest.approx(400.0, rel=0.1)
+
+
+def test_fit_bears_a_full_station_whose_clients_alone_grow() -> None:
+    """Rates differ by noise there, while response times grow by any factor."""
+    rates = [40.0, 120.0, 300.0, 398.0, 402.0, 399.0, 401.0]
+    times = [0.01, 0.01, 0.0125, 0.25, 0.5, 1.0, 2.0]
+    fit = fitted_station(rates, times)
+    assert fit.share > 0.95
+    assert fit.rate_max == pytest.approx(400.0, rel=0.05)
+
+
+def test_fit_explains_little_of_times_that_fall_with_the_rate() -> None:
+    rates = [10.0, 50.0, 100.0, 200.0, 400.0]
+    assert fitted_station(rates, [2.0, 1.0, 0.4, 0.1, 0.01]).share < 0.5
 
 
 def test_model_of_servers_has_the_clients_of_all_queues() -> None:

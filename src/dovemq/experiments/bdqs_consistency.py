@@ -1,6 +1,13 @@
-"""bdqs-fig6: duplicates and order by K and by concurrency, for each way to agree about a queue."""
+"""bdqs-fig6: duplicates and order by K and by concurrency, for each way to agree about a queue.
+
+A point with one receiver takes m × T_send seconds at least, since a receiver works for a second on
+each message. So points of all modes run side by side, in one random order, as the queues of the
+paper do: `RECEIVERS_AT_ONCE` keeps the queues per server near the paper's eight.
+"""
 
 import asyncio
+import contextlib
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -8,6 +15,7 @@ from typing import Final
 from dovemq.experiments.bdqs_runs import (
     ADAPTIVE,
     ANY,
+    MESSAGES,
     MESSAGES_QUICK,
     MODES,
     RUNS,
@@ -20,15 +28,20 @@ from dovemq.experiments.bdqs_runs import (
 )
 from dovemq.experiments.bdqs_service import (
     SERVERS_PAPER,
-    BdqsServers,
     bdqs_database,
     bdqs_servers,
+    plain_queues,
 )
 from dovemq.experiments.claims import judge
 from dovemq.experiments.figure import Column, Curve, Effort, Figure, Panel, Verdict
+from dovemq.load.plan import Endpoint
 from dovemq.models.estimates import Interval
+from dovemq.testing.local_elasticmq import VERSION
 
 NODES: Final = 3
+RECEIVERS_AT_ONCE: Final = 48
+PLAIN: Final = "elasticmq"
+"""The mode of the second system without order, which knows neither modes nor K."""
 HINTS: Final = ("1", "2", "3", ADAPTIVE, ANY)
 THREADS: Final = (1, 2, 3)
 THREADS_QUICK: Final = (1, 3)
@@ -70,6 +83,8 @@ class HintPoint:
 
 def hint_points(mode: str, *, quick: bool) -> list[HintPoint]:
     """A queue with an owner has no adaptive K. The literal receive exists without one only."""
+    if mode == PLAIN:
+        return [HintPoint(mode, ANY, each) for each in (THREADS_QUICK if quick else THREADS)]
     hints = tuple(hint for hint in HINTS if mode != "lease" or hint != ADAPTIVE)
     threads = THREADS_QUICK if quick else THREADS
     points = [HintPoint(mode, hint, each) for hint in hints for each in threads]
@@ -88,37 +103,76 @@ MeanOf = Callable[[str, str], Interval]
 
 
 def consistency(effort: Effort) -> Figure:
-    with bdqs_database(NODES) as database, bdqs_servers(database, "one") as servers:
-        return figure_of(asyncio.run(_measured(servers, effort)), quick=effort.quick)
+    with contextlib.ExitStack() as ending:
+        plain = ending.enter_context(plain_queues(effort))
+        database = ending.enter_context(bdqs_database(NODES))
+        servers = ending.enter_context(bdqs_servers(database, "one"))
+        found = asyncio.run(_measured(servers.endpoints, plain, effort))
+    return figure_of(found, quick=effort.quick)
 
 
-async def _measured(servers: BdqsServers, effort: Effort) -> HintRuns:
-    """All points of a mode at once: their receivers mostly work, and the servers mostly wait."""
+async def _measured(
+    servers: Sequence[Endpoint], plain: Sequence[Endpoint], effort: Effort
+) -> HintRuns:
     rounds = RUNS_QUICK if effort.quick else RUNS
-    found: dict[HintPoint, list[BdqsRun]] = {}
+    points = [point for mode in MODES for point in hint_points(mode, quick=effort.quick)]
+    if plain:
+        points += hint_points(PLAIN, quick=effort.quick)
+    found: dict[HintPoint, list[BdqsRun]] = {point: [] for point in points}
     for number in range(rounds):
-        for mode in MODES:
-            effort.tell(f"round {number + 1}/{rounds}, {mode}")
-            points = hint_points(mode, quick=effort.quick)
-            runs = await asyncio.gather(
-                *(
-                    run_bdqs(
-                        servers,
-                        f"f6-{mode}-{place}-r{number}",
-                        point.workload(MESSAGES_QUICK if effort.quick else 100),
-                        effort.seed + 1_000 * number + place,
-                    )
-                    for place, point in enumerate(points)
+        round_ = _Round(effort, f"{number + 1}/{rounds}", len(points))
+        places = list(range(len(points)))
+        random.Random(f"{effort.seed}/{number}").shuffle(places)
+        # The longest first, so that no point is left alone at the end.
+        places.sort(key=lambda place: points[place].threads)
+        runs = await asyncio.gather(
+            *(
+                round_.run(
+                    plain if points[place].mode == PLAIN else servers,
+                    f"f6-{place}-r{number}",
+                    points[place],
+                    effort.seed + 1_000 * number + place,
                 )
+                for place in places
             )
-            for point, run in zip(points, runs, strict=True):
-                found.setdefault(point, []).append(run)
+        )
+        for place, run in zip(places, runs, strict=True):
+            found[points[place]].append(run)
     return found
 
 
+class _Round:
+    """Points that run side by side, as many as `RECEIVERS_AT_ONCE` allows, in the given order."""
+
+    def __init__(self, effort: Effort, name: str, points: int) -> None:
+        self._effort = effort
+        self._name = name
+        self._points = points
+        self._done = 0
+        self._free = RECEIVERS_AT_ONCE
+        self._changed = asyncio.Condition()
+        self._turn = asyncio.Lock()
+
+    async def run(
+        self, endpoints: Sequence[Endpoint], name: str, point: HintPoint, seed: int
+    ) -> BdqsRun:
+        async with self._turn, self._changed:
+            await self._changed.wait_for(lambda: self._free >= point.threads)
+            self._free -= point.threads
+        workload = point.workload(MESSAGES_QUICK if self._effort.quick else MESSAGES)
+        run = await run_bdqs(endpoints, name, workload, seed)
+        async with self._changed:
+            self._free += point.threads
+            self._changed.notify_all()
+        self._done += 1
+        self._effort.tell(f"round {self._name}, {self._done} of {self._points} points")
+        return run
+
+
 def figure_of(found: HintRuns, *, quick: bool) -> Figure:
+    messages = MESSAGES_QUICK if quick else MESSAGES
     return Figure(
-        "Duplicates and order by K and by receivers (bdqs, fig. 6)",
+        f"Duplicates and order by K and by receivers (bdqs, fig. 6); N = {NODES}, m = {messages}",
         _columns(found),
         tuple(_panels(found)),
         tuple(hint_claims(found)),
@@ -128,21 +182,43 @@ def figure_of(found: HintRuns, *, quick: bool) -> Figure:
 
 def readings(found: HintRuns, *, quick: bool) -> tuple[str, ...]:
     runs = len(next(iter(found.values())))
-    messages = MESSAGES_QUICK if quick else 100
+    messages = MESSAGES_QUICK if quick else MESSAGES
     lost = [run for each in found.values() for run in each if run.lost]
     return (
         f"N = {NODES} servers instead of {SERVERS_PAPER}, Q = 1 queue for each point instead of "
         f"400, {runs} runs. T_send = 3, m = {messages}, L = 2 KB, δ_send = 0, δ_recv = 1 s, "
         "R = W = 1, 3 replicas.",
-        "All points of one way to agree run at once, so that the servers have about thirty "
-        "receivers. They share one machine with their clients.",
+        "Points of all modes run side by side in a random order, those with one receiver first, "
+        f"with at most {RECEIVERS_AT_ONCE} receivers in all. Servers and clients share a machine.",
+        *_response_times(found),
         "The order is that of each sender. Duplicates do not count in it. The pipeline measures "
         "what clients saw.",
         "`any` draws among the first 1,000; it stands for the paper's system without order. "
         "`literal` is the paper's receive: it may draw a hidden tuple, which is an empty answer, "
         "and a front end does not remember what it claimed.",
+        _of_elasticmq(found),
         f"Lost messages: {sum(run.lost for run in lost)}."
         + "".join(f" {history}" for run in lost for history in run.histories),
+    )
+
+
+def _response_times(found: HintRuns) -> Iterator[str]:
+    for mode in dict.fromkeys(point.mode for point in found):
+        times = [
+            run.receive_time for point, runs in found.items() for run in runs if point.mode == mode
+        ]
+        yield (
+            f"A receive took {1e3 * min(times):.0f} to {1e3 * max(times):.0f} ms in the mean of a "
+            f"run, {1e3 * sum(times) / len(times):.0f} ms over all ({mode})."
+        )
+
+
+def _of_elasticmq(found: HintRuns) -> str:
+    if all(point.mode != PLAIN for point in found):
+        return "ElasticMQ, a second system without order, is not installed and was left out."
+    return (
+        f"ElasticMQ {VERSION} is a second system without order: one server in memory. No verdict "
+        "depends on it."
     )
 
 
@@ -187,7 +263,8 @@ def _panels(found: HintRuns) -> Iterator[Panel]:
                 },
                 points=True,
             )
-            for mode in MODES
+            for mode in (*MODES, PLAIN)
+            if any(point.mode == mode for point in found)
         ]
         yield Panel(f"by K, {most} receivers", "K", label, tuple(curves), x_names=HINTS)
 

@@ -57,7 +57,7 @@ async def measured_costs(
         (after.database - before.database) / IDLE_SECONDS,
     )
     live = Live()
-    running = asyncio.create_task(run_bdqs(servers, name, workload, seed, live))
+    running = asyncio.create_task(run_bdqs(servers.endpoints, name, workload, seed, live))
     readings = {live.phase: after}
     while not running.done():
         readings.setdefault(live.phase, _read(servers))

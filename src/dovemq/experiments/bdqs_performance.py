@@ -27,14 +27,10 @@ from dovemq.models.simulation.servers import (
     simulate_servers,
 )
 
-SERVERS: Final = (1, 2, 3)
-SERVERS_QUICK: Final = (1, 3)
 SERVERS_SIMULATED: Final = (10, 20, 30, 50, 70)
-QUEUES: Final = (1, 2, 4, 8, 16)
-QUEUES_QUICK: Final = (1, 8)
 QUEUES_SIMULATED: Final = (20, 60, 100, 200, 400, 600, 800, 1_000)
-DELAYS_S: Final = (0.0, 0.1, 0.5)
-DELAYS_QUICK_S: Final = (0.0, 0.2)
+COST_QUEUES: Final = 4
+"""Queues of the runs that measure the cost of a message, on servers without a limit."""
 SHARE: Final = 0.25
 """The share of a core of a server, so that three of them and their clients fit on two cores."""
 MESSAGES_QUICK: Final = 10
@@ -54,6 +50,21 @@ class LoadPoint:
     servers: int
     queues: int
     delay_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class LoadGrid:
+    """The points that are measured: every combination."""
+
+    servers: tuple[int, ...]
+    queues: tuple[int, ...]
+    delays_s: tuple[float, ...] = (0.0,)
+
+    def points(self, servers: int) -> list[LoadPoint]:
+        return [
+            LoadPoint(servers, queues, delay_s)
+            for queues, delay_s in itertools.product(self.queues, self.delays_s)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,29 +99,25 @@ class ServersMeasured:
         return mean_of(self.runs[point], name)
 
 
-def measure(effort: Effort, delays: Sequence[float]) -> ServersMeasured:
+def measure(effort: Effort, grid: LoadGrid) -> ServersMeasured:
     """Each number of servers has a cluster of its own; RF is 3, or their number if that is less."""
     quick = effort.quick
     rounds = RUNS_QUICK if quick else RUNS
     runs: dict[LoadPoint, list[BdqsRun]] = {}
     costs: dict[int, list[PhaseCosts]] = {}
     limit = ""
-    for count in SERVERS_QUICK if quick else SERVERS:
-        points = [
-            LoadPoint(count, queues, delay_s)
-            for queues in (QUEUES_QUICK if quick else QUEUES)
-            for delay_s in delays
-        ]
+    for count in grid.servers:
+        points = grid.points(count)
         with contextlib.ExitStack() as ending:
             effort.tell(f"{count} servers start")
             database = ending.enter_context(bdqs_database(count))
             servers = ending.enter_context(bdqs_servers(database, "one"))
             for number in range(rounds):
                 effort.tell(f"{count} servers, costs, round {number + 1}/{rounds}")
-                workload = BdqsWorkload(queues=max(QUEUES_QUICK), messages=_messages(quick=quick))
+                workload = BdqsWorkload(queues=COST_QUEUES, messages=_messages(quick=quick))
                 # Compiles the paths of the virtual machine, and does not count.
                 name = f"f4-{count}-r{number}"
-                asyncio.run(run_bdqs(servers, f"{name}-warm", workload, effort.seed))
+                asyncio.run(run_bdqs(servers.endpoints, f"{name}-warm", workload, effort.seed))
                 found = asyncio.run(measured_costs(servers, f"{name}-costs", workload, number))
                 costs.setdefault(count, []).append(found)
             limit = ending.enter_context(limited(servers, SHARE))
@@ -127,7 +134,7 @@ def measure(effort: Effort, delays: Sequence[float]) -> ServersMeasured:
                 )
                 seed = effort.seed + 1_000 * number + place
                 run = asyncio.run(
-                    run_bdqs(servers, f"f4-{count}-{place}-r{number}", workload, seed)
+                    run_bdqs(servers.endpoints, f"f4-{count}-{place}-r{number}", workload, seed)
                 )
                 runs.setdefault(point, []).append(run)
     return ServersMeasured(runs, costs, limit)

@@ -15,7 +15,6 @@ from typing import Final
 
 from dovemq.core.access import AccessKey
 from dovemq.core.locations import Location, parse_location
-from dovemq.experiments.bdqs_service import BdqsServers
 from dovemq.experiments.figure import Column
 from dovemq.experiments.intervals import interval_columns
 from dovemq.load.checker import Rules
@@ -57,7 +56,7 @@ class BdqsRunFailed(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class BdqsWorkload:
-    """`hint` is K, `any` or `adaptive`; `coordination` is the mode.
+    """`hint` is K, `any` or `adaptive`; `coordination` is the mode, or the name of another system.
 
     Delays are δ_send and δ_recv in seconds; `network` is the probability that a request or its
     answer is lost, `client` that a receiver quits with its message.
@@ -74,11 +73,14 @@ class BdqsWorkload:
     work_s: float = 0.0
     network: float = 0.0
     client: float = 0.0
+    lease_s: int = LEASE_SECONDS
     wave_s: float | None = None
     """Receivers, and senders, come and leave in waves of this length."""
 
     @property
     def attributes(self) -> dict[str, str]:
+        if self.coordination not in MODES:
+            return {}
         chosen = {"OrderHint": self.hint}
         if self.coordination != "lease":
             chosen["Coordination"] = self.coordination
@@ -138,7 +140,7 @@ def run_columns(found: Sequence[Sequence[BdqsRun]], measures: Sequence[str]) -> 
 
 
 async def run_bdqs(
-    servers: BdqsServers,
+    endpoints: Sequence[Endpoint],
     name: str,
     workload: BdqsWorkload,
     seed: int,
@@ -149,7 +151,7 @@ async def run_bdqs(
         folder = tempfile.TemporaryDirectory(prefix="dovemq-bdqs-")
         place = Path(ending.enter_context(folder))
         trace = parse_location(str(place / "trace"))
-        plan = _plan(name, workload, seed, servers.endpoints)
+        plan = _plan(name, workload, seed, endpoints)
         if workload.network or workload.client:
             result = await _through_faults(ending, plan, workload, place, trace)
         else:
@@ -204,7 +206,7 @@ def _plan(name: str, workload: BdqsWorkload, seed: int, endpoints: Sequence[Endp
         receive_batch=1,
         # A receive that draws a hidden message is answered at once, and repeated at once.
         wait_seconds=0 if workload.literal else 1,
-        lease_seconds=LEASE_SECONDS,
+        lease_seconds=workload.lease_s,
         phases=Phases.APART,
         queue_attributes=workload.attributes,
         resend=True,

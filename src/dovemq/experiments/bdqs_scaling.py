@@ -1,15 +1,12 @@
 """bdqs-fig4 and bdqs-fig5 as figures: measured points, simulated curves with bands, verdicts."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
 
 from dovemq.experiments.bdqs_performance import (
-    DELAYS_QUICK_S,
-    DELAYS_S,
     MESSAGES_QUICK,
     PHASES,
     QUEUES_SIMULATED,
@@ -17,19 +14,23 @@ from dovemq.experiments.bdqs_performance import (
     SEND,
     SERVERS_SIMULATED,
     SHARE,
+    LoadGrid,
     LoadPoint,
     ServersMeasured,
     Simulated,
     measure,
     simulated,
 )
+from dovemq.experiments.bdqs_station import StationFit, fitted_station
 from dovemq.experiments.claims import exact, judge, relative_error
 from dovemq.experiments.figure import Column, Curve, Effort, Figure, Panel, Verdict
 from dovemq.experiments.intervals import interval_columns, interval_curve, ratio
-from dovemq.models.analytic.station import mmc
-from dovemq.models.checks import Floats
 from dovemq.models.estimates import Interval
 
+THROUGHPUT: Final = LoadGrid((1, 2, 3), (1, 2, 4, 8))
+THROUGHPUT_QUICK: Final = LoadGrid((1, 3), (1, 8))
+RESPONSE: Final = LoadGrid((1, 3), (1, 4), (0.0, 0.05, 0.2))
+RESPONSE_QUICK: Final = LoadGrid((1, 3), (1, 8), (0.0, 0.2))
 ERROR_MAX: Final = 0.25
 """The simulation may miss a measured rate by so much before it counts as wrong."""
 LINEAR_MIN: Final = 0.9
@@ -38,7 +39,6 @@ RESPONSIVE_LOAD: Final = 0.8
 FIT_MIN: Final = 0.9
 QUEUES_HIGHEST: Final = QUEUES_SIMULATED[-1]
 SERVERS_FITTED: Final = (10, 30, 50, 70)
-FIT_STEPS: Final = 40
 _UNITS: Final = {SEND: "messages sent/s", RECEIVE: "messages received and deleted/s"}
 
 Points = Mapping[tuple[str, LoadPoint], Interval]
@@ -46,7 +46,7 @@ Predicted = Mapping[tuple[str, LoadPoint], Simulated]
 
 
 def throughput(effort: Effort) -> Figure:
-    measured = measure(effort, (0.0,))
+    measured = measure(effort, THROUGHPUT_QUICK if effort.quick else THROUGHPUT)
     return throughput_figure(measured, effort)
 
 
@@ -61,12 +61,18 @@ def throughput_figure(measured: ServersMeasured, effort: Effort) -> Figure:
             effort.tell(f"simulation of {phase}, {point.servers} servers, {point.queues} queues")
             predicted[phase, point] = simulated(measured, point, phase, effort.seed)
     return Figure(
-        "Throughput by load and by size (bdqs, fig. 4)",
+        f"Throughput by load and by size (bdqs, fig. 4); {_scale(measured, quick=effort.quick)}",
         _columns(measured, predicted),
         tuple(_throughput_panels(measured, predicted)),
         tuple(throughput_claims(measured, predicted)),
         readings(measured, quick=effort.quick),
     )
+
+
+def _scale(measured: ServersMeasured, *, quick: bool) -> str:
+    most = max(point.queues for point in measured.runs)
+    messages = MESSAGES_QUICK if quick else 100
+    return f"measured N ≤ {max(measured.costs)}, Q ≤ {most}, m = {messages}"
 
 
 def readings(measured: ServersMeasured, *, quick: bool) -> tuple[str, ...]:
@@ -85,8 +91,8 @@ def readings(measured: ServersMeasured, *, quick: bool) -> tuple[str, ...]:
         "simulated with servers of the same share and the measured costs; the band is that of the "
         "costs' 95 % intervals.",
         f"T_send = T_recv = 3, m = {MESSAGES_QUICK if quick else 100}, L = 2 KB, K = 1, none, "
-        "R = W = 1, 3 replicas or as many as there are servers. Measured Q are 1 to 16 instead of "
-        "20 to 1000.",
+        "R = W = 1, 3 replicas or as many as there are servers. Measured Q are 1 to "
+        f"{max(point.queues for point in measured.runs)} instead of 20 to 1000.",
         "The senders and receivers share the machine with the servers, and are not limited.",
         *costs,
         f"More than {max(measured.costs)} servers are simulated with the costs of "
@@ -231,42 +237,8 @@ def _per_server(predicted: Predicted, phase: str, count: int) -> Interval:
     return exact([rates[0] / rates[1] * SERVERS_SIMULATED[0] / count])[0]
 
 
-@dataclass(frozen=True, slots=True)
-class StationFit:
-    """An M/M/k queue that fits response times; `share` is the variance of ln R that it explains."""
-
-    servers: int
-    service_s: float
-    share: float
-
-    def responses(self, rates: Sequence[float] | Floats) -> Floats:
-        """Infinite at and above the rate that the station can do."""
-        return mmc(np.asarray(rates), 1.0 / self.service_s, self.servers).sojourn_time
-
-
-def fitted_station(rates: Sequence[float], times: Sequence[float]) -> StationFit:
-    """The best station among those whose capacity is just above the highest rate.
-
-    `rates` are those of messages, `times` their response times; a closed loop of clients never
-    exceeds the capacity, so that it is searched for within a factor of two above the highest rate.
-    """
-    known, best = np.log(times), StationFit(1, min(times), -math.inf)
-    spread = float(((known - known.mean()) ** 2).sum()) or 1.0
-    for service_s in np.geomspace(0.3 * min(times), 1.5 * min(times), 12):
-        for factor in np.geomspace(1.001, 2.0, FIT_STEPS):
-            servers = max(1, math.ceil(factor * max(rates) * service_s))
-            # The capacity is what counts; its servers are a whole number.
-            per_server = servers / (factor * max(rates))
-            station = StationFit(servers, float(per_server), 0.0)
-            found = np.log(station.responses(rates))
-            share = 1.0 - float(((known - found) ** 2).sum()) / spread
-            if share > best.share:
-                best = StationFit(servers, float(per_server), share)
-    return best
-
-
 def response_time(effort: Effort) -> Figure:
-    measured = measure(effort, DELAYS_QUICK_S if effort.quick else DELAYS_S)
+    measured = measure(effort, RESPONSE_QUICK if effort.quick else RESPONSE)
     return response_figure(measured, effort)
 
 
@@ -285,7 +257,8 @@ def response_figure(measured: ServersMeasured, effort: Effort) -> Figure:
             predicted[phase, point] = simulated(measured, point, phase, effort.seed)
     fits = dict(_fits(measured, predicted))
     return Figure(
-        "Response time by throughput, with the M/M/k queue that fits (bdqs, fig. 5)",
+        "Response time by throughput, with the M/M/k queue that fits (bdqs, fig. 5); "
+        f"{_scale(measured, quick=effort.quick)}",
         _columns(measured, predicted),
         tuple(_response_panels(measured, predicted, fits)),
         tuple(response_claims(measured, predicted, fits)),
@@ -293,9 +266,11 @@ def response_figure(measured: ServersMeasured, effort: Effort) -> Figure:
             *readings(measured, quick=effort.quick),
             "Load is varied by Q and by δ_send = δ_recv. A measured receive is timed without its "
             "delete, a simulated one with it.",
+            "The spread is that of the points (rate, response time), both in logarithms. M/M/k "
+            "leaves the distances of the points from its curve unexplained.",
             *(
                 f"{phase}, N = {count}: k = {fit.servers}, 1/μ = {1e3 * fit.service_s:.1f} ms, "
-                f"explains {fit.share:.0%} of the variance of the logarithm"
+                f"explains {fit.share:.0%} of the spread of the points"
                 for (phase, count), fit in fits.items()
             ),
         ),
@@ -366,7 +341,7 @@ def response_claims(
         for kind, counts in (("measured", tuple(measured.costs)), ("simulated", SERVERS_FITTED)):
             yield judge(
                 f"response time follows M/M/k ({phase}, {kind})",
-                "share of the variance of the logarithm that M/M/k explains, each N",
+                "share of the spread of the points that M/M/k explains, each N",
                 exact(fits[phase, count].share for count in counts),
                 least=FIT_MIN,
             )

@@ -7,16 +7,20 @@ each a process of its own; with a limit, both get their share of a core once the
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from dovemq.experiments.figure import Effort
 from dovemq.experiments.service_runs import RAM_DISK
 from dovemq.load.costs import tree_cpu_seconds
 from dovemq.load.plan import Endpoint
 from dovemq.testing.cpu_quota import CpuQuota
 from dovemq.testing.local_cassandra import LocalCassandra
+from dovemq.testing.local_cluster import ServerMissing
+from dovemq.testing.local_elasticmq import LocalElasticMq
 from dovemq.testing.local_front_ends import LocalFrontEnds
+from dovemq.testing.maven_jars import JarsMissing
 
 SERVERS_PAPER: Final = 50
 SPACE_BYTES_MIN: Final = 4 << 30
@@ -79,6 +83,21 @@ def bdqs_servers(
     folder = database.directory.parent / f"front-ends-{consistency}-{number}"
     with LocalFrontEnds(folder, url, number, number) as front_ends:
         yield BdqsServers(database, front_ends)
+
+
+@contextlib.contextmanager
+def plain_queues(effort: Effort) -> Iterator[Sequence[Endpoint]]:
+    """An ElasticMQ server; nothing if it cannot be had."""
+    with contextlib.ExitStack() as ending:
+        folder = tempfile.TemporaryDirectory(prefix="dovemq-bdqs-", ignore_cleanup_errors=True)
+        server = LocalElasticMq(Path(ending.enter_context(folder)) / "elasticmq")
+        try:
+            server.check()
+        except (JarsMissing, ServerMissing) as error:
+            effort.tell(f"ElasticMQ is left out: {error}")
+            yield ()
+            return
+        yield (Endpoint(ending.enter_context(server).url),)
 
 
 @contextlib.contextmanager

@@ -69,11 +69,31 @@ class _Open(Struct):
     """An open bucket. `swept_ms` is when it was last read from its start, by the monotonic clock.
 
     `floor_ms`: reads begin there until the next sweep. `empty`: the last read found nothing.
+    `reads` are under way.
     """
 
     floor_ms: int = 0
     swept_ms: int = -FOREVER_MS
     empty: bool = False
+    reads: list["_Read"] = []
+
+    def insert(self, due_ms: int) -> None:
+        self.floor_ms = min(self.floor_ms, due_ms)
+        self.empty = False
+        for read in self.reads:
+            read.inserted_ms = min(read.inserted_ms, due_ms)
+
+    def follow(self, read: "_Read", found: Sequence[IndexTuple], behind_ms: int) -> None:
+        """Let the next read begin at what this one has found, or may have missed."""
+        first_ms = found[0].due_ms if found else behind_ms
+        self.floor_ms = min(first_ms, behind_ms, read.inserted_ms)
+        self.empty = not found and read.inserted_ms == FOREVER_MS
+
+
+class _Read(Struct):
+    """A read under way. `inserted_ms` is the first T that was inserted since it began."""
+
+    inserted_ms: int = FOREVER_MS
 
 
 class Buckets:
@@ -86,6 +106,7 @@ class Buckets:
         self._listed_ms = -FOREVER_MS
         self._checked_ms = -FOREVER_MS
         self._closed_ms = -FOREVER_MS
+        self._listing: asyncio.Task[None] | None = None
         self._own: dict[int, None] = {}
 
     @property
@@ -93,11 +114,17 @@ class Buckets:
         return sorted(self._open)
 
     async def refresh(self, now_ms: Callable[[], int], *, at_once: bool = False) -> None:
-        """Check the clock, and read the list again if it is old."""
+        """Check the clock, and read the list again if it is old; once for all who wait for it."""
         at_ms = self._monotonic_ms()
         await self._check_clock(at_ms, now_ms)
-        if not at_once and at_ms - self._listed_ms < LIST_MS:
-            return
+        if at_once:
+            await self._read_list(at_ms)
+        elif at_ms - self._listed_ms >= LIST_MS:
+            if self._listing is None or self._listing.done():
+                self._listing = asyncio.get_running_loop().create_task(self._read_list(at_ms))
+            await asyncio.shield(self._listing)
+
+    async def _read_list(self, at_ms: int) -> None:
         bound, found = await asyncio.gather(
             self._tables.lower_bound(self._queue), self._tables.buckets(self._queue, self._bound)
         )
@@ -121,9 +148,7 @@ class Buckets:
     def inserted(self, tuples: Sequence[IndexTuple]) -> None:
         """Let reads of this front end find the tuples: it does not wait for a sweep."""
         for each in tuples:
-            state = self._open.setdefault(bucket_of(each.due_ms), _Open())
-            state.floor_ms = min(state.floor_ms, each.due_ms)
-            state.empty = False
+            self._open.setdefault(bucket_of(each.due_ms), _Open()).insert(each.due_ms)
 
     async def first(self, count: int, now_ms: int, *, hidden: bool = False) -> list[IndexTuple]:
         """The first tuples up to now; with `hidden` also the ones after them."""
@@ -143,18 +168,22 @@ class Buckets:
             first_ms = begin if sweep else max(begin, state.floor_ms)
             last_ms = FOREVER_MS if hidden else now_ms
             last_ms = min(last_ms, begin + BUCKET_MS - 1)
-            wanted = count - len(found)
-            read = await self._tables.read(self._queue, bucket, Span(first_ms, last_ms, wanted))
+            span = Span(first_ms, last_ms, count - len(found))
+            found += await self._read(bucket, state, span, min(now_ms, last_ms) - LOOKBACK_MS)
             if sweep:
                 state.swept_ms = at_ms
-            state.empty = not read
-            behind_ms = min(now_ms, last_ms) - LOOKBACK_MS
-            state.floor_ms = min(read[0].due_ms, behind_ms) if read else behind_ms
-            if len(read) == wanted:
-                # Beyond them there may be more.
-                state.empty = False
-                state.floor_ms = read[0].due_ms
-            found += read
+        return found
+
+    async def _read(
+        self, bucket: int, state: _Open, span: Span, behind_ms: int
+    ) -> list[IndexTuple]:
+        reading = _Read()
+        state.reads.append(reading)
+        try:
+            found = await self._tables.read(self._queue, bucket, span)
+        finally:
+            state.reads.remove(reading)
+        state.follow(reading, found, behind_ms)
         return found
 
     async def all(

@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from dovemq.core import choosing, limits
+from dovemq.core import choosing
 from dovemq.core.commands import Ask
 from dovemq.core.drawing import DrawnTuples, IndexDraw, IndexTuple, draw, extended, leased
 from dovemq.core.errors import StoreUnreachable
@@ -25,11 +25,10 @@ from dovemq.stores.shared_index.memory import OwnDoings
 from dovemq.stores.shared_index.moving import PlainMoves, TupleMove, TupleMoves, body_keep_ms
 from dovemq.stores.shared_index.ports import BodyRow, IndexTables
 from dovemq.stores.shared_index.statistics import IndexStatistics
+from dovemq.stores.shared_index.window import SharedWindow
 
 LOOKS_MAX: Final = 4
 """Looks of one receive, while what it finds is taken by others or is gone."""
-SPARE: Final = 8
-"""Tuples that a look reads beyond the window, in place of those known as gone."""
 PUT_OFF_MS: Final = 5_000
 """The time after which a message that no replica showed is looked for again."""
 
@@ -68,6 +67,7 @@ class IndexReceiving:
         self._rng = rng
         self._statistics = statistics
         self._codec = RecordCodec()
+        self._window = SharedWindow(buckets, own)
         self.expired: Callable[[Sequence[IndexTuple]], None] = lambda _: None
         self.claimed: Callable[[Sequence[TupleMove]], None] = lambda _: None
 
@@ -122,14 +122,9 @@ class IndexReceiving:
         """The first tuples of the window, without those that this front end knows as gone."""
         if asked.literal:
             return await self._buckets.first(asked.size, now_ms, hidden=True)
-        wanted = asked.size + SPARE
-        while True:
-            read = await self._buckets.first(wanted, now_ms)
-            found = [each for each in read if not self._own.knows_as_gone(each)]
-            full = len(read) >= wanted
-            if len(found) > asked.size or not full or wanted >= limits.TUPLES_INSPECTED_MAX:
-                return found
-            wanted = min(2 * wanted, limits.TUPLES_INSPECTED_MAX)
+        read = await self._window.first(asked.size, asked.count, now_ms)
+        # Other receives, which share the read, may have claimed some of it by now.
+        return [each for each in read if not self._own.knows_as_gone(each)]
 
     async def _claim(self, drawn: DrawnTuples, ask: Ask, now_ms: int) -> list[ClaimedMessage]:
         """Claim what was drawn; what is left of it when its bodies have been seen."""

@@ -158,18 +158,23 @@ def _present(args: argparse.Namespace) -> dict[str, int]:
 
 def _local(args: argparse.Namespace, target: Target) -> "Allocator":
     from dovemq.workflows.sizing.allocators.local import LocalAllocator
+    from dovemq.workflows.sizing.allocators.worker_record import RecordInUse, WorkerRecord
 
     if not args.tasks:
         raise WrongUse("--allocator local needs the module of the workers' functions")
+    try:
+        record = WorkerRecord(args.workers)
+    except RecordInUse as error:
+        raise WrongUse(str(error)) from None
+    except OSError as error:
+        raise WrongUse(f"--workers {args.workers}: {error.strerror}") from None
     command = [sys.executable, "-m", "dovemq", "workflow", "worker", args.tasks]
-    command += ["--endpoint-url", target.endpoint_url]
+    command += ["--kept-in", str(record.path), "--endpoint-url", target.endpoint_url]
     if target.admin_url:
         command += ["--admin-url", target.admin_url]
     for flag, value in (("--data", args.data), ("--profile", args.profile)):
         command += [flag, str(value)] if value else []
-    return LocalAllocator(
-        lambda topic: [*command, "--topic", topic], args.workers, log=args.workers_log
-    )
+    return LocalAllocator(lambda topic: [*command, "--topic", topic], record, log=args.workers_log)
 
 
 def _settings(args: argparse.Namespace) -> "SizingSettings":

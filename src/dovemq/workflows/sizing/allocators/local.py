@@ -1,12 +1,14 @@
 """An allocator of worker processes on this machine, one for each consumer.
 
-A process is recorded with the time of its start in a file, so that a manager that is killed finds
-its workers again, and signals no process that was given the number of a worker later. Processes
-that are not needed any more get SIGTERM, finish their task and end. A worker that dies soon after
-its start is started again after a pause that doubles.
+A process is recorded with the time of its start in a file, so that the manager after one that is
+killed finds its workers, and signals no process that was given the number of a worker later. A
+worker that the record does not name, or whose manager is gone, ends after a while (`KeeperWatch`).
+Processes that are not needed any more get SIGTERM, finish their task and end. A worker that dies
+soon after its start is started again after a pause that doubles.
 """
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -15,10 +17,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from dovemq.system.process_ids import ProcessId, end_all, process_id
+from dovemq.workflows.sizing.allocators.worker_record import (
+    RecordedWorker,
+    WorkerRecord,
+    read_record,
+)
 
 SOON_SECONDS: Final = 5.0
 """A worker that ended sooner after its start did not work."""
@@ -26,15 +32,9 @@ PAUSE_SECONDS: Final = 1.0
 PAUSE_SECONDS_MAX: Final = 60.0
 END_SECONDS_MAX: Final = 40.0
 """More than the grace period of workers, which is 30 s."""
-RECORD_BYTES_MAX: Final = 1 << 20
 
 CommandOf = Callable[[str], Sequence[str]]
 """Gives the command line of a worker of a topic."""
-
-
-class RecordedWorker(Struct, frozen=True):
-    topic: str
-    process: ProcessId
 
 
 class _TopicPause(Struct):
@@ -50,7 +50,7 @@ class LocalAllocator:
     def __init__(
         self,
         command_of: CommandOf,
-        record: Path,
+        record: WorkerRecord,
         *,
         log: Path | None = None,
         environment: Mapping[str, str] | None = None,
@@ -64,9 +64,10 @@ class LocalAllocator:
         self._children: dict[int, subprocess.Popen[bytes]] = {}
         self._started: dict[int, float] = {}
         self._pauses: dict[str, _TopicPause] = {}
-        for each in read_record(record):
+        for each in read_record(record.path).workers:
             if each.process.running:
                 self._workers.setdefault(each.topic, []).append(each.process)
+        self._write()
 
     @property
     def processes(self) -> Mapping[str, Sequence[ProcessId]]:
@@ -78,10 +79,14 @@ class LocalAllocator:
 
     async def allocate(self, wanted: Mapping[str, int]) -> Sequence[str]:
         self._forget_ended()
-        troubles = [
-            trouble for topic, count in wanted.items() if (trouble := self._set(topic, count))
-        ]
-        self._write()
+        troubles = []
+        try:
+            for topic, count in wanted.items():
+                if trouble := self._set(topic, count):
+                    troubles.append(trouble)
+            self._write()
+        except OSError as error:
+            troubles.append(f"{self._record.path} cannot be written: {error.strerror}")
         return troubles
 
     async def close(self) -> None:
@@ -91,7 +96,9 @@ class LocalAllocator:
         for child in self._children.values():
             child.wait()
         self._workers.clear()
-        self._write()
+        with contextlib.suppress(OSError):
+            self._write()
+        self._record.release()
 
     def _set(self, topic: str, count: int) -> str | None:
         """Starts or ends workers of a topic; returns a sentence if that is not possible."""
@@ -108,6 +115,8 @@ class LocalAllocator:
                 found.append(self._start(topic))
             except OSError as error:
                 return f"{topic}: a worker cannot be started: {error}"
+            # At once: one that is not recorded when the manager is killed is nobody's.
+            self._write()
         return None
 
     def _start(self, topic: str) -> ProcessId:
@@ -150,18 +159,10 @@ class LocalAllocator:
             pause.seconds = min(2 * pause.seconds, PAUSE_SECONDS_MAX)
 
     def _write(self) -> None:
-        workers = [
-            RecordedWorker(topic, each) for topic, found in self._workers.items() for each in found
-        ]
-        fresh = self._record.with_suffix(".new")
-        fresh.write_bytes(msgspec.json.encode(workers))
-        fresh.replace(self._record)
-
-
-def read_record(path: Path) -> list[RecordedWorker]:
-    """Reads the workers of an earlier manager; a file that is missing or damaged has none."""
-    try:
-        with path.open("rb") as stream:
-            return msgspec.json.decode(stream.read(RECORD_BYTES_MAX), type=list[RecordedWorker])
-    except (OSError, msgspec.DecodeError):
-        return []
+        self._record.write(
+            [
+                RecordedWorker(topic, each)
+                for topic, found in self._workers.items()
+                for each in found
+            ]
+        )

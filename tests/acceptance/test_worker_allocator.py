@@ -46,8 +46,8 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(LOOK_SECONDS)
 
 
-def program(code: str) -> Callable[[str], Sequence[str]]:
-    return lambda topic: [sys.executable, "-c", code, topic]
+def program(code: str) -> Callable[[str, int], Sequence[str]]:
+    return lambda topic, _: [sys.executable, "-c", code, topic]
 
 
 @pytest.fixture
@@ -76,6 +76,23 @@ async def test_process_that_is_not_needed_gets_sigterm(allocator: LocalAllocator
     assert allocator.processes["A"] == (kept,)
     until(lambda: not ended.running)
     assert kept.running
+
+
+async def test_new_process_gets_the_least_place_that_is_free(record: WorkerRecord) -> None:
+    places = []
+
+    def command_of(topic: str, place: int) -> Sequence[str]:
+        places.append(place)
+        return [sys.executable, "-c", WAITS]
+
+    allocator = LocalAllocator(command_of, record)
+    await allocator.allocate({"A": 3})
+    second = allocator.processes["A"][1]
+    second.signal(signal.SIGKILL)
+    until(lambda: not second.running)
+    await allocator.allocate({"A": 3})
+    await allocator.close()
+    assert places == [0, 1, 2, 1]
 
 
 async def test_killed_worker_is_replaced(allocator: LocalAllocator) -> None:
@@ -118,7 +135,7 @@ async def test_worker_that_dies_at_once_is_started_again_after_growing_pauses(
 
 
 async def test_program_that_does_not_exist_is_reported(record: WorkerRecord) -> None:
-    allocator = LocalAllocator(lambda _: ["/does/not/exist"], record)
+    allocator = LocalAllocator(lambda *_: ["/does/not/exist"], record)
     [trouble] = await allocator.allocate({"A": 1})
     assert trouble.startswith("A: a worker cannot be started")
 

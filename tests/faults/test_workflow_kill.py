@@ -62,7 +62,8 @@ class ManyJobs:
             await self._asked(lambda client, t=type_, b=body: client.put_workflow(t, b))
         for _ in range(WORKERS):
             self._workers.start()
-        self._managed.start()
+        await asyncio.to_thread(self._managed.start)
+        await asyncio.to_thread(self._managed.await_workers)
         numbers = [(type_, number) for number in range(JOBS) for type_ in TYPES]
         async with asyncio.TaskGroup() as group:
             group.create_task(self._kill())

@@ -81,6 +81,12 @@ class ManagedWorkers:
             command, env=environment, stdout=self._log, stderr=self._log
         )
 
+    def await_workers(self) -> None:
+        until = time.monotonic() + END_SECONDS_MAX
+        while not self.record().workers:
+            assert time.monotonic() < until
+            time.sleep(LOOK_SECONDS)
+
     def kill_manager(self) -> None:
         assert self._manager is not None
         self._manager.kill()

@@ -104,7 +104,7 @@ class ElasticService:
         command = [sys.executable, "-m", "dovemq", "workflow", "worker", _TASKS]
         command += ["--endpoint-url", server.endpoint_url, "--admin-url", server.admin_url]
         self.allocator = LocalAllocator(
-            lambda topic: [*command, "--topic", topic],
+            lambda topic, _: [*command, "--topic", topic],
             WorkerRecord(folder / "workers.json"),
             log=self._log,
         )

@@ -1,4 +1,4 @@
-"""An allocator of worker processes on this machine, one for each consumer.
+"""An allocator of processes on this machine, one for each consumer.
 
 A process is recorded with the time of its start in a file, so that the manager after one that is
 killed finds its workers, and signals no process that was given the number of a worker later. A
@@ -9,6 +9,7 @@ soon after its start is started again after a pause that doubles.
 
 import asyncio
 import contextlib
+import itertools
 import os
 import signal
 import subprocess
@@ -33,8 +34,8 @@ PAUSE_SECONDS_MAX: Final = 60.0
 END_SECONDS_MAX: Final = 40.0
 """More than the grace period of workers, which is 30 s."""
 
-CommandOf = Callable[[str], Sequence[str]]
-"""Gives the command line of a worker of a topic."""
+CommandOf = Callable[[str, int], Sequence[str]]
+"""Gives the command line of a worker of a topic at a place: the least number that is free there."""
 
 
 class _TopicPause(Struct):
@@ -59,19 +60,21 @@ class LocalAllocator:
         """Takes over the workers of an earlier manager that are in `record` and still run."""
         self._command_of, self._record, self._log = command_of, record, log
         self._environment, self._seconds = environment, seconds
-        self._workers: dict[str, list[ProcessId]] = {}
+        self._workers: dict[str, list[RecordedWorker]] = {}
         self._leaving: list[ProcessId] = []
         self._children: dict[int, subprocess.Popen[bytes]] = {}
         self._started: dict[int, float] = {}
         self._pauses: dict[str, _TopicPause] = {}
         for each in read_record(record.path).workers:
             if each.process.running:
-                self._workers.setdefault(each.topic, []).append(each.process)
+                self._workers.setdefault(each.topic, []).append(each)
         self._write()
 
     @property
     def processes(self) -> Mapping[str, Sequence[ProcessId]]:
-        return {topic: tuple(found) for topic, found in self._workers.items()}
+        return {
+            topic: tuple(each.process for each in found) for topic, found in self._workers.items()
+        }
 
     async def consumers(self, topics: Sequence[str]) -> Mapping[str, int]:
         self._forget_ended()
@@ -91,7 +94,7 @@ class LocalAllocator:
 
     async def close(self) -> None:
         """Lets all workers finish their tasks and end; those that do not are killed."""
-        ending = [*self._leaving, *(each for found in self._workers.values() for each in found)]
+        ending = [*self._leaving, *(each.process for each in self._all())]
         await asyncio.to_thread(end_all, ending, signal.SIGTERM, END_SECONDS_MAX)
         for child in self._children.values():
             child.wait()
@@ -104,27 +107,29 @@ class LocalAllocator:
         """Starts or ends workers of a topic; returns a sentence if that is not possible."""
         found = self._workers.setdefault(topic, [])
         while len(found) > count:
-            process = found.pop()
+            process = found.pop().process
             process.signal(signal.SIGTERM)
             self._leaving.append(process)
         pause = self._pauses.setdefault(topic, _TopicPause())
         if len(found) < count and self._seconds() < pause.until:
             return f"{topic}: its workers end soon after their start; see their output"
         while len(found) < count:
+            taken = {each.place for each in found}
+            place = next(each for each in itertools.count() if each not in taken)
             try:
-                found.append(self._start(topic))
+                found.append(RecordedWorker(topic, self._start(topic, place), place))
             except OSError as error:
                 return f"{topic}: a worker cannot be started: {error}"
             # At once: one that is not recorded when the manager is killed is nobody's.
             self._write()
         return None
 
-    def _start(self, topic: str) -> ProcessId:
+    def _start(self, topic: str, place: int) -> ProcessId:
         output = subprocess.DEVNULL if self._log is None else self._log.open("ab")
         try:
             # A group of its own: Ctrl-C for the manager is none for the workers, which close ends.
             child = subprocess.Popen(
-                list(self._command_of(topic)),
+                list(self._command_of(topic, place)),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -143,10 +148,10 @@ class LocalAllocator:
             del self._children[pid]
         self._leaving = [each for each in self._leaving if each.running]
         for topic, found in self._workers.items():
-            ended = [each for each in found if not each.running]
+            ended = [each for each in found if not each.process.running]
             for each in ended:
                 found.remove(each)
-                self._note_end(topic, self._started.pop(each.pid, None))
+                self._note_end(topic, self._started.pop(each.process.pid, None))
 
     def _note_end(self, topic: str, started: float | None) -> None:
         """Pauses a topic whose workers die at once, and ends its pauses when one has worked."""
@@ -158,11 +163,8 @@ class LocalAllocator:
             pause.until = now + pause.seconds
             pause.seconds = min(2 * pause.seconds, PAUSE_SECONDS_MAX)
 
+    def _all(self) -> list[RecordedWorker]:
+        return [each for found in self._workers.values() for each in found]
+
     def _write(self) -> None:
-        self._record.write(
-            [
-                RecordedWorker(topic, each)
-                for topic, found in self._workers.items()
-                for each in found
-            ]
-        )
+        self._record.write(self._all())

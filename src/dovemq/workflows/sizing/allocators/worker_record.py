@@ -34,6 +34,7 @@ class RecordInUse(DoveError):
 class RecordedWorker(Struct, frozen=True):
     topic: str
     process: ProcessId
+    place: int = 0
 
 
 class RecordedWorkers(Struct, frozen=True):

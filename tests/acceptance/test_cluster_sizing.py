@@ -1,0 +1,82 @@
+"""`dovemq cluster size` against real front ends."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dovemq.load.faults.process import ServerProcess
+from dovemq.workflows.sizing.allocators.worker_record import read_record
+from tests.acceptance.commands import DOVEMQ, dovemq, dovemq_json
+from tests.acceptance.documents import two_free_ports
+
+SECONDS_MAX = 120.0
+LOOK_SECONDS = 0.2
+
+
+def test_dry_run_tells_front_ends_and_nodes_of_a_running_service(tmp_path: Path) -> None:
+    args = ["--insecure-no-auth", "--store", "memory://"]
+    with ServerProcess(tmp_path / "data", args=args).start() as server:
+        at = ["--endpoint-url", server.endpoint_url, "--admin-url", server.admin_url]
+        dovemq("queue", "create", "jobs", *at)
+        words = ("cluster", "size", "--once", "--target-ms", "1000", "--node-gib", "1")
+        decisions = tmp_path / "decisions.jsonl"
+        dovemq(*words, "--window", "1s", "--decisions", decisions, *at)
+        found = [json.loads(line) for line in decisions.read_text().splitlines()]
+    front_ends, store = found
+    assert front_ends["before"] == front_ends["after"] == {"front-ends": 1}
+    assert store["before"] == {"store": 1}
+    assert store["cause"] == "in band"
+
+
+@pytest.mark.timeout(300)
+def test_local_front_ends_are_started_and_ended(tmp_path: Path) -> None:
+    port = two_free_ports()
+    serve = [sys.executable, "-m", "dovemq", "serve", "--insecure-no-auth", "--store", "memory://"]
+    serve += ["--port", "{port}", "--data", f"{tmp_path}/{{port}}"]
+    command = [*DOVEMQ, "cluster", "size", "--target-ms", "1000", "--allocator", "local"]
+    command += ["--command", " ".join(serve), "--first-port", str(port), "--bounds", "1:2"]
+    command += ["--every", "1s", "--record", str(tmp_path / "front-ends.json")]
+    with subprocess.Popen(command, start_new_session=True) as sizing:
+        try:
+            health = _health(f"http://127.0.0.1:{port + 1}")
+            kept = read_record(tmp_path / "front-ends.json").workers
+        finally:
+            sizing.send_signal(signal.SIGTERM)
+            code = sizing.wait(SECONDS_MAX)
+    assert health["ready"]
+    assert code == 0
+    assert [each.topic for each in kept] == ["front-ends"]
+    assert not any(each.process.running for each in kept)
+
+
+def _health(admin_url: str) -> dict[str, Any]:
+    until = time.monotonic() + SECONDS_MAX
+    at = ["--endpoint-url", "http://127.0.0.1:1", "--admin-url", admin_url]
+    while True:
+        try:
+            found: dict[str, Any] = dovemq_json("cluster", "health", *at)
+        except AssertionError:
+            assert time.monotonic() < until
+            time.sleep(LOOK_SECONDS)
+        else:
+            return found
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ([], "give --target-ms for front ends"),
+        (["--target-ms", "5", "--allocator", "local"], "needs --command with {port}"),
+        (["--target-ms", "5", "--bounds", "3"], "'3' is not MIN:MAX"),
+        (["--node-gib", "5", "--fill", "200"], "a fill up to 1"),
+    ],
+)
+def test_wrong_use_is_refused_by_name(words: list[str], reason: str) -> None:
+    target = ["--endpoint-url", "http://127.0.0.1:1"]
+    assert reason in dovemq("cluster", "size", *words, *target, code=2).stderr

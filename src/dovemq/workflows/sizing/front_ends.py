@@ -9,11 +9,12 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Final
 
+import numpy as np
 from msgspec import Struct
 from prometheus_client.parser import text_string_to_metric_families
 
-from dovemq.models.analytic import network_measures
-from dovemq.models.jobs import JobNetwork, JobRoute, JobType, Topic, chain
+from dovemq.models.analytic import mmc
+from dovemq.models.jobs import JobRoute, chain
 from dovemq.workflows.sizing.monitor import SECOND_MS
 from dovemq.workflows.sizing.workload import MeasuredWorkload, TopicFigures, TypeFigures
 
@@ -24,7 +25,8 @@ METRIC: Final = "dovemq_request_seconds"
 WAITING: Final = frozenset({"ReceiveMessage"})
 """Operations that wait on purpose: they count as requests, and their time does not count."""
 SAMPLES_MAX: Final = 10_000
-_BISECTIONS: Final = 60
+_GRID: Final = 100
+_REFINEMENTS: Final = 4
 
 
 class RequestTotals(Struct, frozen=True):
@@ -111,16 +113,9 @@ def service_rate(rate: float, response_s: float, front_ends: int) -> float:
     """The service rate of one front end at which the model has this response time."""
     low = max(rate / front_ends, 1.0 / response_s)
     high = rate / front_ends + 1.0 / response_s
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2.0
-        if _response_s(rate, middle, front_ends) > response_s:
-            low = middle
-        else:
-            high = middle
+    for _ in range(_REFINEMENTS):
+        rates = np.linspace(low, high, _GRID)
+        quick = mmc(rate, rates, front_ends).sojourn_time <= response_s
+        place = int(np.argmax(quick)) if quick.any() else _GRID - 1
+        low, high = float(rates[max(place - 1, 0)]), float(rates[place])
     return high
-
-
-def _response_s(rate: float, service: float, front_ends: int) -> float:
-    job = JobType(REQUESTS, rate, ROUTES[REQUESTS], 1.0)
-    network = JobNetwork((Topic(FRONT_ENDS, service, 1.0, front_ends),), (job,))
-    return float(network_measures(network).time_per_job)

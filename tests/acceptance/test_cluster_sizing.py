@@ -1,33 +1,45 @@
 """`dovemq cluster size` against real front ends."""
 
+import asyncio
 import json
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dovemq.client import AdminClient
+from dovemq.client.errors import ClientError
 from dovemq.load.faults.process import ServerProcess
 from dovemq.workflows.sizing.allocators.worker_record import read_record
-from tests.acceptance.commands import DOVEMQ, dovemq, dovemq_json
+from tests.acceptance.commands import DOVEMQ, dovemq
 from tests.acceptance.documents import two_free_ports
 
 SECONDS_MAX = 120.0
 LOOK_SECONDS = 0.2
 
 
-def test_dry_run_tells_front_ends_and_nodes_of_a_running_service(tmp_path: Path) -> None:
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ServerProcess]:
     args = ["--insecure-no-auth", "--store", "memory://"]
-    with ServerProcess(tmp_path / "data", args=args).start() as server:
-        at = ["--endpoint-url", server.endpoint_url, "--admin-url", server.admin_url]
-        dovemq("queue", "create", "jobs", *at)
-        words = ("cluster", "size", "--once", "--target-ms", "1000", "--node-gib", "1")
-        decisions = tmp_path / "decisions.jsonl"
-        dovemq(*words, "--window", "1s", "--decisions", decisions, *at)
-        found = [json.loads(line) for line in decisions.read_text().splitlines()]
+    running = ServerProcess(tmp_path / "data", args=args).start()
+    yield running
+    running.stop()
+
+
+def test_dry_run_tells_front_ends_and_nodes_of_a_running_service(
+    server: ServerProcess, tmp_path: Path
+) -> None:
+    at = ["--endpoint-url", server.endpoint_url, "--admin-url", server.admin_url]
+    dovemq("queue", "create", "jobs", *at)
+    words = ("cluster", "size", "--once", "--target-ms", "1000", "--node-gib", "1")
+    decisions = tmp_path / "decisions.jsonl"
+    dovemq(*words, "--window", "1s", "--decisions", decisions, *at)
+    found = [json.loads(line) for line in decisions.read_text().splitlines()]
     front_ends, store = found
     assert front_ends["before"] == front_ends["after"] == {"front-ends": 1}
     assert store["before"] == {"store": 1}
@@ -56,16 +68,17 @@ def test_local_front_ends_are_started_and_ended(tmp_path: Path) -> None:
 
 
 def _health(admin_url: str) -> dict[str, Any]:
+    async def asked() -> dict[str, Any]:
+        async with AdminClient(admin_url) as client:
+            return await client.health()
+
     until = time.monotonic() + SECONDS_MAX
-    at = ["--endpoint-url", "http://127.0.0.1:1", "--admin-url", admin_url]
     while True:
         try:
-            found: dict[str, Any] = dovemq_json("cluster", "health", *at)
-        except AssertionError:
+            return asyncio.run(asked())
+        except ClientError:
             assert time.monotonic() < until
             time.sleep(LOOK_SECONDS)
-        else:
-            return found
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,16 @@ async def test_nothing_is_released_while_the_service_does_not_answer() -> None:
     assert len([each for each in world.troubles if "cannot be read" in each]) == 1
 
 
+async def test_front_ends_that_died_come_back_although_none_answers() -> None:
+    world = World(by_time())
+    await world.lasts(10, 1_500.0)
+    grown = await world.present()
+    world.service.failing = True
+    await world.service.allocator.allocate({FRONT_ENDS: 0})
+    await world.lasts(1, 0.0)
+    assert await world.present() == grown
+
+
 async def test_full_store_gets_nodes_once_in_the_cool_down() -> None:
     world = World(by_bytes())
     world.service.bytes = 30 * GIB

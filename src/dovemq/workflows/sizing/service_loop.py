@@ -5,7 +5,7 @@ store by `storage.py`. Each part has an allocator of its own; one that cannot be
 other one up no longer than its requests take.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -88,6 +88,8 @@ class ServiceSizing:
                 )
             except ClientError as error:
                 troubles.append(f"{part}: the service cannot be read: {error}")
+                # Front ends that died must come back, or it would never be read again.
+                troubles += await self._carried_out(part)
                 continue
             except _Blind:
                 name = self._allocators[part].name
@@ -95,10 +97,15 @@ class ServiceSizing:
                 continue
             self._wanted |= decision.after
             self._record(decision)
-            troubles += await self._allocators[part].allocate({part: self._wanted[part]})
+            troubles += await self._carried_out(part)
             found.append(decision)
         self._tell(troubles)
         return found
+
+    async def _carried_out(self, part: str) -> Sequence[str]:
+        """Asks for what is wanted, as in every round; the troubles of the allocator."""
+        wanted = {part: self._wanted[part]} if part in self._wanted else {}
+        return await self._allocators[part].allocate(wanted)
 
     async def _present(self, part: str) -> int:
         """The number that was wanted last, or what the allocator finds at the start."""

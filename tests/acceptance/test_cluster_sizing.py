@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 
 from dovemq.client import AdminClient
 from dovemq.client.errors import ClientError
-from dovemq.load.faults.process import ServerProcess
 from dovemq.workflows.sizing.allocators.worker_record import read_record
 from tests.acceptance.commands import DOVEMQ, dovemq
 from tests.acceptance.documents import two_free_ports
@@ -23,34 +21,31 @@ SECONDS_MAX = 120.0
 LOOK_SECONDS = 0.2
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[ServerProcess]:
-    args = ["--insecure-no-auth", "--store", "memory://"]
-    running = ServerProcess(tmp_path / "data", args=args).start()
-    yield running
-    running.stop()
-
-
-def test_dry_run_tells_front_ends_and_nodes_of_a_running_service(
-    server: ServerProcess, tmp_path: Path
-) -> None:
-    at = ["--endpoint-url", server.endpoint_url, "--admin-url", server.admin_url]
-    dovemq("queue", "create", "jobs", *at)
-    words = ("cluster", "size", "--once", "--target-ms", "1000", "--node-gib", "1")
-    decisions = tmp_path / "decisions.jsonl"
-    dovemq(*words, "--window", "1s", "--decisions", decisions, *at)
-    found = [json.loads(line) for line in decisions.read_text().splitlines()]
-    front_ends, store = found
+def test_dry_run_tells_front_ends_and_nodes_of_a_running_service(tmp_path: Path) -> None:
+    port, decisions = two_free_ports(), tmp_path / "decisions.jsonl"
+    with subprocess.Popen([*_serve(tmp_path, port)]) as server:
+        try:
+            _health(f"http://127.0.0.1:{port + 1}")
+            words = ("cluster", "size", "--once", "--target-ms", "1000", "--node-gib", "1")
+            words = (*words, "--window", "1s", "--port", str(port))
+            dovemq(*words, "--decisions", decisions)
+        finally:
+            server.terminate()
+    front_ends, store = [json.loads(line) for line in decisions.read_text().splitlines()]
     assert front_ends["before"] == front_ends["after"] == {"front-ends": 1}
     assert store["before"] == {"store": 1}
     assert store["cause"] == "in band"
 
 
+def _serve(folder: Path, port: int | str) -> list[str]:
+    words = [sys.executable, "-m", "dovemq", "serve", "--insecure-no-auth", "--store", "memory://"]
+    return [*words, "--port", str(port), "--data", f"{folder}/{port}"]
+
+
 @pytest.mark.timeout(300)
 def test_local_front_ends_are_started_and_ended(tmp_path: Path) -> None:
     port = two_free_ports()
-    serve = [sys.executable, "-m", "dovemq", "serve", "--insecure-no-auth", "--store", "memory://"]
-    serve += ["--port", "{port}", "--data", f"{tmp_path}/{{port}}"]
+    serve = _serve(tmp_path, "{port}")
     command = [*DOVEMQ, "cluster", "size", "--target-ms", "1000", "--allocator", "local"]
     command += ["--command", " ".join(serve), "--first-port", str(port), "--bounds", "1:2"]
     command += ["--every", "1s", "--record", str(tmp_path / "front-ends.json")]

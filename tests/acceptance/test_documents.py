@@ -1,5 +1,6 @@
 """The commands of the documents, as they stand there, in a fresh copy of the repository."""
 
+import json
 import re
 import shutil
 import sys
@@ -14,6 +15,8 @@ from tests.acceptance.programs import ROOT, clean_environment, program, run
 from tests.tidy.sources import text_files
 
 README = blocks("README.md")
+MANAGER_LOOKS = 180
+"""Seconds for the manager to see the load and to act on it."""
 
 
 class Fresh:
@@ -89,7 +92,7 @@ def test_workflow_tutorial_works_as_written(fresh: Fresh) -> None:
     assert steps.pop(0) == ("sh", "make serve\n")
     for language, file in (("python", "shop.py"), ("toml", "shop.toml")):
         (fresh.clone / file).write_text(next(text for kind, text in steps if kind == language))
-    put, worker, first, second = (text for language, text in steps if language == "sh")
+    put, worker, first, second, *managing = (text for language, text in steps if language == "sh")
     path, serving = worker.splitlines()
     assert serving.startswith("dovemq workflow worker shop")
     ending = "trap 'kill $WORKER; wait $WORKER' EXIT"
@@ -100,6 +103,26 @@ def test_workflow_tutorial_works_as_written(fresh: Fresh) -> None:
     events = re.findall(r"(published|started|failed|ended) +invoice +(\d)", output)
     assert ("failed", "1") in events
     assert ("ended", "2") in events
+    _manager_sizes_the_workers(fresh, path, managing)
+
+
+def _manager_sizes_the_workers(fresh: Fresh, path: str, steps: list[str]) -> None:
+    """The last step of the tutorial. The packages of the models are those of this suite."""
+    setup, manager, rush, running = steps
+    assert setup == "make setup EXTRAS=models\n"
+    assert manager.startswith("dovemq workflow manager shop")
+    managing = manager.strip().replace("dovemq", f"{sys.executable} -m dovemq", 1)
+    script = f"""{path}
+{managing} > manager.log 2>&1 & MANAGER=$!
+trap 'kill $MANAGER; wait $MANAGER' EXIT
+{rush}
+for look in $(seq {MANAGER_LOOKS}); do grep -q "price 1 →" manager.log && break; sleep 1; done
+{running}
+"""
+    fresh.shell(script)
+    assert re.search(r"price 1 → [23]", (fresh.clone / "manager.log").read_text())
+    lines = (fresh.clone / "decisions.jsonl").read_text().splitlines()
+    assert any(json.loads(line)["changes"] for line in lines)
 
 
 def test_backup_is_made_restored_and_served_as_written(fresh: Fresh) -> None:

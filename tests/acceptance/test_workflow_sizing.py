@@ -13,7 +13,7 @@ import pytest
 
 from dovemq.load.faults.process import ServerProcess
 from dovemq.system.process_ids import ProcessId
-from dovemq.workflows.sizing.allocators.local import read_record
+from dovemq.workflows.sizing.allocators.worker_record import read_record
 from tests.acceptance.commands import DOVEMQ, dovemq, dovemq_json
 
 SECONDS_MAX = 240.0
@@ -69,7 +69,7 @@ def ended_jobs(server: ServerProcess) -> list[Any]:
 
 
 def workers(folder: Path) -> list[ProcessId]:
-    return [each.process for each in read_record(folder / "dovemq-workers.json")]
+    return [each.process for each in read_record(folder / "dovemq-workers.json").workers]
 
 
 @pytest.mark.timeout(600)

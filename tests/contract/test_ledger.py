@@ -145,6 +145,17 @@ async def test_pages_are_filtered_by_state_and_type(ledger: Ledger) -> None:
     assert [each.name for each in await _all(ledger, 5, state="ended", type="y")] == both
 
 
+async def test_pages_by_state_go_on_behind_many_others(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dovemq.stores.cassandra.ledger.SHELF_LABELS", 1)
+    for number in range(120):
+        state = "failed" if number in (0, 70, 119) else "ended"
+        await ledger.put(_entry(f"n{number:04}", state=state))
+    failed = [each.name for each in await _all(ledger, 2, state="failed")]
+    assert failed == ["n0000", "n0070", "n0119"]
+
+
 async def test_entries_are_due_from_their_time_on(ledger: Ledger) -> None:
     for name, due_ms in (("a", 10), ("b", 20), ("c", None), ("d", 30)):
         await ledger.put(_entry(name, due_ms=due_ms))

@@ -1,12 +1,13 @@
-"""Jobs of several types while workers and front ends are killed: each ends exactly once."""
+"""Jobs of several types while workers, their manager and front ends are killed.
+
+Each ends exactly once.
+"""
 
 import asyncio
 import os
 import random
 import secrets
 import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,11 +21,12 @@ from dovemq.client.retrying import is_transient
 from dovemq.testing.local_redis import LocalRedisCluster
 from dovemq.testing.local_server import LocalServer, StartFailed
 from tests.acceptance.deployments import front_ends
+from tests.faults.worker_processes import CONSUMERS_MAX, ManagedWorkers, WorkerProcesses
 from tests.workflows.sample_jobs import TYPES
 
 JOBS = int(os.environ.get("DOVETEST_JOBS", "8"))
 """Jobs of each type."""
-WORKERS = 3
+WORKERS = 2
 CONCURRENCY = 2
 JOBS_PER_KILL = 8
 KILLS_MIN = 4
@@ -36,54 +38,19 @@ CALLS = 8
 """Requests of the test at a time."""
 
 
-class WorkerProcesses:
-    """`dovemq workflow worker` processes at servers in turn; one after another is killed."""
-
-    def __init__(self, servers: Sequence[LocalServer], log: Path) -> None:
-        self._servers = servers
-        self._log = log.open("ab")
-        self._started = 0
-        self._alive: list[subprocess.Popen[bytes]] = []
-
-    def start(self) -> None:
-        server = self._servers[self._started % len(self._servers)]
-        self._started += 1
-        command = [
-            sys.executable,
-            "-m",
-            "dovemq",
-            "workflow",
-            "worker",
-            "tests.faults.workflow_tasks",
-        ]
-        command += ["--concurrency", str(CONCURRENCY)]
-        environment = {**os.environ, **server.env}
-        self._alive.append(
-            subprocess.Popen(command, env=environment, stdout=self._log, stderr=self._log)
-        )
-
-    def kill_oldest(self) -> None:
-        oldest = self._alive.pop(0)
-        oldest.kill()
-        oldest.wait()
-        self.start()
-
-    def stop(self) -> list[int]:
-        """The exit codes of the workers that were not killed."""
-        for each in self._alive:
-            each.terminate()
-        codes = [each.wait(60) for each in self._alive]
-        self._log.close()
-        return codes
-
-
 class ManyJobs:
     """Submits jobs, kills meanwhile, and waits for the end of all."""
 
-    def __init__(self, servers: Sequence[LocalServer], workers: WorkerProcesses) -> None:
+    def __init__(
+        self,
+        servers: Sequence[LocalServer],
+        workers: WorkerProcesses,
+        managed: ManagedWorkers,
+        rng: random.Random,
+    ) -> None:
         self._servers = servers
-        self._workers = workers
-        self._rng = random.Random(JOBS)
+        self._workers, self._managed = workers, managed
+        self._rng = rng
         self._places = asyncio.Semaphore(CALLS)
         self.servers_killed = 0
 
@@ -95,6 +62,8 @@ class ManyJobs:
             await self._asked(lambda client, t=type_, b=body: client.put_workflow(t, b))
         for _ in range(WORKERS):
             self._workers.start()
+        await asyncio.to_thread(self._managed.start)
+        await asyncio.to_thread(self._managed.await_workers)
         numbers = [(type_, number) for number in range(JOBS) for type_ in TYPES]
         async with asyncio.TaskGroup() as group:
             group.create_task(self._kill())
@@ -103,16 +72,22 @@ class ManyJobs:
         return list(jobs)
 
     async def _kill(self) -> None:
+        """Kills in turn: a worker, the service, a worker of the manager, and the manager."""
         kills = min(KILLS_MAX, max(KILLS_MIN, JOBS * len(TYPES) // JOBS_PER_KILL))
+        victims = (
+            self._workers.kill_oldest,
+            self._kill_server,
+            self._managed.kill_worker,
+            self._managed.kill_manager,
+        )
         for number in range(kills):
             await asyncio.sleep(self._rng.uniform(0.2, 1.0))
-            if number % 4 == 1:
-                server = self._servers[-1]
-                await asyncio.to_thread(server.kill)
-                await asyncio.to_thread(_started_again, server)
-                self.servers_killed += 1
-            else:
-                await asyncio.to_thread(self._workers.kill_oldest)
+            await asyncio.to_thread(victims[number % len(victims)])
+
+    def _kill_server(self) -> None:
+        self._servers[-1].kill()
+        _started_again(self._servers[-1])
+        self.servers_killed += 1
 
     async def _submitted(self, type_: str, number: int) -> str:
         key = f"{type_}-{number}"
@@ -167,23 +142,33 @@ def _judge(jobs: list[dict[str, Any]]) -> None:
             assert set(job["results"]["D"]["before"]) == {"B", "C"}
 
 
-def _end_exactly_once(servers: Sequence[LocalServer], log: Path) -> None:
-    workers = WorkerProcesses(servers, log)
-    many = ManyJobs(servers, workers)
+def _end_exactly_once(servers: Sequence[LocalServer], folder: Path) -> None:
+    rng = random.Random(JOBS)
+    workers = WorkerProcesses(servers, folder / "workers.log", CONCURRENCY)
+    managed = ManagedWorkers(servers, folder, rng)
+    many = ManyJobs(servers, workers, managed, rng)
     try:
         jobs = asyncio.run(many.run())
+        managed.record()
     finally:
         codes = workers.stop()
+        code = managed.stop()
+        left = managed.left()
     _judge(jobs)
     assert many.servers_killed
     # One that was stopped before it served has no handler of signals yet.
-    assert set(codes) <= {0, -signal.SIGTERM}
+    assert {*codes, code} <= {0, -signal.SIGTERM}
+    assert managed.managers > 1
+    assert managed.most <= CONSUMERS_MAX
+    assert left == []
 
 
 @pytest.mark.timeout(2 * SECONDS_MAX + 300)
-def test_jobs_end_once_while_workers_and_the_service_are_killed(tmp_path: Path) -> None:
+def test_jobs_end_once_while_workers_their_manager_and_the_service_are_killed(
+    tmp_path: Path,
+) -> None:
     with LocalServer(tmp_path / "data", log=tmp_path / "server.log") as server:
-        _end_exactly_once([server], tmp_path / "workers.log")
+        _end_exactly_once([server], tmp_path)
 
 
 @pytest.mark.timeout(2 * SECONDS_MAX + 300)
@@ -193,4 +178,4 @@ def test_jobs_end_once_while_one_of_two_front_ends_is_killed(
     url = f"{redis_cluster.url}?prefix=jobs_{secrets.token_hex(4)}"
     with ExitStack() as ending:
         servers = [ending.enter_context(each) for each in front_ends(url, 2, tmp_path)]
-        _end_exactly_once(servers, tmp_path / "workers.log")
+        _end_exactly_once(servers, tmp_path)

@@ -39,6 +39,7 @@ EXTRAS: Mapping[str, frozenset[str]] = {
     "src/dovemq/workflows/sizing/allocators/keda.py": frozenset(("grpc",)),
     "src/dovemq/workflows/sizing/allocators/keda_messages.py": frozenset(("google",)),
     "src/dovemq/workflows/sizing/allocators/kubernetes.py": frozenset(("kubernetes", "urllib3")),
+    "src/dovemq/workflows/sizing/front_ends.py": frozenset(("numpy",)),
     "src/dovemq/workflows/sizing/planning.py": frozenset(("numpy",)),
 }
 """Packages of the extras, by the place of the modules that may import them."""

@@ -9,7 +9,11 @@ from kubernetes import client
 from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import MaxRetryError
 
-from dovemq.workflows.sizing.allocators.kubernetes import KubernetesAllocator, deployment_of
+from dovemq.workflows.sizing.allocators.kubernetes import (
+    KubernetesAllocator,
+    StatefulSetScales,
+    deployment_of,
+)
 
 PATTERN = "worker-TOPIC"
 REPLICAS_MAX = 2**31 - 1
@@ -121,3 +125,25 @@ async def test_refusal_says_what_to_do(failure: Exception, words: str) -> None:
 def test_name_of_a_deployment_has_small_letters_and_hyphens() -> None:
     assert deployment_of(PATTERN, "Image_Scan") == "worker-image-scan"
     assert deployment_of("x-TOPIC-y", "A") == "x-a-y"
+
+
+class FakeStatefulSets:
+    """The two calls of AppsV1Api for StatefulSets, on a fake cluster."""
+
+    def __init__(self, cluster: FakeCluster) -> None:
+        self.read_namespaced_stateful_set_scale = cluster.read_namespaced_deployment_scale
+        self.patch_namespaced_stateful_set_scale = cluster.patch_namespaced_deployment_scale
+
+
+async def test_stateful_set_is_scaled_as_a_deployment_is() -> None:
+    cluster = FakeCluster(cassandra=3)
+    scales = StatefulSetScales(FakeStatefulSets(cluster))
+    allocator = KubernetesAllocator(scales, "jobs", "cassandra")
+    assert await allocator.consumers(["store"]) == {"store": 3}
+    assert not await allocator.allocate({"store": 6})
+    assert cluster.replicas == {"cassandra": 6}
+
+
+def test_calls_for_stateful_sets_exist_in_the_client() -> None:
+    for name in ("read", "patch"):
+        assert callable(getattr(client.AppsV1Api, f"{name}_namespaced_stateful_set_scale"))

@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from dovemq.cli import cluster_sizing
 from dovemq.cli.command import Commands, add_group, add_server_command
 from dovemq.cli.output import Columns, pair_lines, print_records, print_result
 from dovemq.cli.target import ask_admin
@@ -13,6 +14,7 @@ def add(commands: Commands) -> None:
     actions = add_group(commands, "cluster", "the front ends that share a store", example)
     summary = "list front ends, owners of partitions, links and recoveries"
     add_server_command(actions, "status", _status, summary, example)
+    cluster_sizing.add(actions)
 
 
 def _status(args: argparse.Namespace) -> int:

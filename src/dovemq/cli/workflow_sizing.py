@@ -121,8 +121,8 @@ async def _managed(args: argparse.Namespace, settings: "SizingSettings") -> int:
             SystemClock(),
             settings,
             MonitorSettings(args.window, service_ms_start=seconds),
-            record=_recorder(args),
-            report=_report,
+            record=decision_recorder(args),
+            report=report,
         )
         try:
             if args.once:
@@ -158,17 +158,24 @@ def _present(args: argparse.Namespace) -> dict[str, int]:
 
 def _local(args: argparse.Namespace, target: Target) -> "Allocator":
     from dovemq.workflows.sizing.allocators.local import LocalAllocator
+    from dovemq.workflows.sizing.allocators.worker_record import RecordInUse, WorkerRecord
 
     if not args.tasks:
         raise WrongUse("--allocator local needs the module of the workers' functions")
+    try:
+        record = WorkerRecord(args.workers)
+    except RecordInUse as error:
+        raise WrongUse(str(error)) from None
+    except OSError as error:
+        raise WrongUse(f"--workers {args.workers}: {error.strerror}") from None
     command = [sys.executable, "-m", "dovemq", "workflow", "worker", args.tasks]
-    command += ["--endpoint-url", target.endpoint_url]
+    command += ["--kept-in", str(record.path), "--endpoint-url", target.endpoint_url]
     if target.admin_url:
         command += ["--admin-url", target.admin_url]
     for flag, value in (("--data", args.data), ("--profile", args.profile)):
         command += [flag, str(value)] if value else []
     return LocalAllocator(
-        lambda topic: [*command, "--topic", topic], args.workers, log=args.workers_log
+        lambda topic, _: [*command, "--topic", topic], record, log=args.workers_log
     )
 
 
@@ -188,15 +195,15 @@ def _settings(args: argparse.Namespace) -> "SizingSettings":
             calm_ms=args.calm,
             foresee=not args.measured_only,
             span_ms_min=min(args.window, SPAN_MS_MIN),
-            bounds={name: _bounds(text) for name, text in args.bounds},
-            bounds_of_others=_bounds(args.bounds_of_others),
+            bounds={name: consumer_bounds(text) for name, text in args.bounds},
+            bounds_of_others=consumer_bounds(args.bounds_of_others),
             seed=args.seed,
         )
     except InvariantError as error:
         raise WrongUse(str(error)) from None
 
 
-def _bounds(text: str) -> "ConsumerBounds":
+def consumer_bounds(text: str) -> "ConsumerBounds":
     from dovemq.workflows.sizing.settings import ConsumerBounds
 
     least, sign, most = text.partition(":")
@@ -215,7 +222,7 @@ def _number(name: str, text: str) -> float:
     return value
 
 
-def _recorder(args: argparse.Namespace) -> "Callable[[SizingDecision], None]":
+def decision_recorder(args: argparse.Namespace) -> "Callable[[SizingDecision], None]":
     def record(decision: "SizingDecision") -> None:
         if args.decisions is not None:
             with args.decisions.open("ab") as stream:
@@ -242,5 +249,5 @@ def _times(prediction: Mapping[str, Any]) -> str:
     return f"{shown(prediction['all_jobs_ms'])} for all jobs ({types})"
 
 
-def _report(text: str) -> None:
+def report(text: str) -> None:
     print(f"dovemq: {text}", file=sys.stderr, flush=True)

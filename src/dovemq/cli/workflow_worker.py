@@ -14,7 +14,13 @@ from dovemq.cli.target import find_target
 from dovemq.cli.values import count, number, pair
 from dovemq.core.workflows.specification import TOPIC_NAME
 from dovemq.server.run import until_stopped
+from dovemq.system.process_ids import process_id
 from dovemq.workflows.executing import CommandExecution, Execution, TaskFailed, execution_of
+from dovemq.workflows.sizing.allocators.worker_record import (
+    LOOK_SECONDS,
+    UNKEPT_SECONDS,
+    KeeperWatch,
+)
 from dovemq.workflows.tasks import TasksInvalid, by_topic, load_tasks
 from dovemq.workflows.worker import GRACE_SECONDS, TopicWorker
 
@@ -39,6 +45,11 @@ def add(actions: Commands) -> None:
     parser.option("--name", "NAME", text)
     text = f"time for running tasks after SIGTERM (default: {GRACE_SECONDS:g})"
     parser.option("--grace-seconds", "N", text, number, int(GRACE_SECONDS))
+    group = parser.group("under a manager", "The manager sets these for the workers it starts.")
+    text = "record of a manager's workers; the worker ends when no manager keeps it there"
+    group.option("--kept-in", "FILE", text, Path)
+    text = f"time without a manager after which it ends (default: {UNKEPT_SECONDS:g})"
+    group.option("--kept-seconds", "N", text, number, int(UNKEPT_SECONDS))
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -99,8 +110,27 @@ async def _worked(args: argparse.Namespace, executions: dict[str, Execution]) ->
         )
         _report(f"worker {name} serves {', '.join(executions)}")
         async with Progress(lambda: _line(worker)):
-            await worker.run(until_stopped())
+            await worker.run(_until_ended(args))
     return worker
+
+
+async def _until_ended(args: argparse.Namespace) -> None:
+    """Waits for a signal, or until no manager keeps the worker any more."""
+    ways = [asyncio.ensure_future(until_stopped())]
+    if args.kept_in is not None:
+        watch = KeeperWatch(args.kept_in, process_id(os.getpid()), args.kept_seconds)
+        ways.append(asyncio.ensure_future(_until_abandoned(watch)))
+    try:
+        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for way in ways:
+            way.cancel()
+
+
+async def _until_abandoned(watch: KeeperWatch) -> None:
+    while not watch.abandoned():
+        await asyncio.sleep(LOOK_SECONDS)
+    _report("no manager keeps this worker any more; it finishes its tasks and ends")
 
 
 def _line(worker: TopicWorker) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from dovemq.client.admin_session import NOTHING, AdminSession, Document
 from dovemq.client.connection import Sink
+from dovemq.client.session import ANSWER_SECONDS_MAX
 
 LONG_SECONDS_MAX: Final = 24 * 3_600.0
 """Limit for backups and verifications, which read every message."""
@@ -24,6 +25,11 @@ class AdminClient(AdminSession):
 
     async def counters(self) -> Document:
         return await self._get("/v1/counters")
+
+    async def metrics(self) -> bytes:
+        """The metrics of the server that answers, in the text format of Prometheus."""
+        answer = await self._ask("GET", "/metrics", {}, seconds_max=ANSWER_SECONDS_MAX)
+        return answer.body
 
     async def queues(self, prefix: str = "") -> list[Document]:
         """All queues that the key may see, with settings and counts."""

@@ -26,6 +26,7 @@ from dovemq.load.faults.process import ServerProcess
 from dovemq.models.estimates import Estimate
 from dovemq.system.clock import SystemClock
 from dovemq.workflows.sizing.allocators.local import LocalAllocator
+from dovemq.workflows.sizing.allocators.worker_record import WorkerRecord
 from dovemq.workflows.sizing.observed import RUNNING, ObservedJob
 from dovemq.workflows.sizing.source import JobSource
 
@@ -103,7 +104,9 @@ class ElasticService:
         command = [sys.executable, "-m", "dovemq", "workflow", "worker", _TASKS]
         command += ["--endpoint-url", server.endpoint_url, "--admin-url", server.admin_url]
         self.allocator = LocalAllocator(
-            lambda topic: [*command, "--topic", topic], folder / "workers.json", log=self._log
+            lambda topic, _: [*command, "--topic", topic],
+            WorkerRecord(folder / "workers.json"),
+            log=self._log,
         )
         self._started = 0
         self._late_s: list[float] = []

@@ -1,4 +1,4 @@
-"""The regular review of jobs: repairs after crashes, lost tasks, and the end of the retention.
+"""The regular review of jobs: repairs after crashes, lost tasks, and the end of those kept.
 
 One front end does it for all. It looks at the entries that are due, a bounded number at a time.
 """
@@ -12,6 +12,7 @@ from dovemq.core.ports import Clock, Store
 from dovemq.core.workflows.jobs import JobState, decode_job
 from dovemq.core.workflows.transitions import Reviewed
 from dovemq.service.workflows.jobs import JOB_KIND, KEY_KIND, WorkflowJobs
+from dovemq.service.workflows.trimming import ENDED_KEPT_MAX, JobTrimmer
 
 log = logging.getLogger(__name__)
 
@@ -21,10 +22,13 @@ ROUNDS_MAX: Final = 100
 
 
 class WorkflowSweeper:
-    def __init__(self, store: Store, clock: Clock, jobs: WorkflowJobs) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, jobs: WorkflowJobs, kept_max: int = ENDED_KEPT_MAX
+    ) -> None:
         self._ledger = store.ledger
         self._clock = clock
         self._jobs = jobs
+        self._trimmer = JobTrimmer(store.ledger, clock, JOB_KIND, kept_max)
 
     async def sweep(self) -> int:
         """Review what is due; returns the number of entries that were looked at."""
@@ -36,6 +40,7 @@ class WorkflowSweeper:
                 looked += len(found)
                 if len(found) < DUE_COUNT_MAX or not all(done):
                     break
+        await self._trimmer.step()
         return looked
 
     async def _review(self, entry: LedgerEntry) -> bool:

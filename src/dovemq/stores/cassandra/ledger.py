@@ -1,10 +1,13 @@
 """The ledger in Cassandra: one row for each entry, on shelves by the hash of its name.
 
-Implements `core.ports.Ledger`. A page reads a few entries of each shelf and merges them. Filters
-are applied by the nodes, which read every entry for them.
+Implements `core.ports.Ledger`. A page reads a few entries of each shelf and merges them. A page by
+state or type looks at a bounded number of labels and then reads the entries that it wants, so it
+may have few or none although others follow.
 """
 
+import asyncio
 import math
+from collections.abc import Sequence
 from typing import Any, Final
 from zlib import crc32
 
@@ -17,6 +20,8 @@ from dovemq.stores.cassandra.swaps import Swap, Swaps
 SHELVES: Final = 32
 """Part of the schema: another number needs a migration."""
 SHELF_ROWS_LEAST: Final = 4
+SHELF_LABELS: Final = 128
+"""Labels of each shelf that a page by state or type looks at."""
 _SHELVES: Final = list(range(SHELVES))
 
 
@@ -45,33 +50,33 @@ class CassandraLedger:
 
     async def page(self, ask: LedgerAsk) -> LedgerPage:
         """Entries beyond the last one of a shelf that has more are left for the next page."""
+        labelled = ask.state is not None or ask.type is not None
         rows_max = SHELF_ROWS_LEAST + math.ceil(2 * ask.count_max / SHELVES)
-        statements = self._statements
+        rows_max = SHELF_LABELS if labelled else rows_max
+        statement = self._statements.ledger_labels if labelled else self._statements.ledger_page
         after = ask.after if ask.after >= ask.prefix else ask.prefix
-        values: list[object] = [_SHELVES, ask.kind, after, ask.prefix + LAST]
-        if ask.state is None:
-            statement = statements.ledger_page
-            if ask.type is not None:
-                statement = statements.ledger_page_of_type
-        elif ask.type is None:
-            statement = statements.ledger_page_of_state
+        values = (_SHELVES, ask.kind, after, ask.prefix + LAST, rows_max)
+        rows = await self._session.pages(statement, values)
+        last = _last_known([row[0] for row in rows], rows_max)
+        rows = [row for row in rows if last is None or row[0] <= last]
+        if labelled:
+            names = sorted(row[0] for row in rows if _has(ask, row[1], row[2]))
+            if len(names) > ask.count_max:
+                last = names[ask.count_max - 1]
+            entries = await self._entries(ask.kind, names[: ask.count_max])
         else:
-            statement = statements.ledger_page_of_both
-        values += [label for label in (ask.state, ask.type) if label is not None]
-        rows = await self._session.pages(statement, (*values, rows_max))
-        entries = [_entry_of(ask.kind, row) for row in rows]
-        of_shelf: dict[int, list[str]] = {}
-        for entry in entries:
-            of_shelf.setdefault(_shelf_of(entry.name), []).append(entry.name)
-        full = [max(names) for names in of_shelf.values() if len(names) == rows_max]
+            entries = [_entry_of(ask.kind, row) for row in rows]
         if ask.after < ask.prefix and (first := await self.get(ask.kind, ask.prefix)):
             # The rows are above the prefix, which may be a name itself.
-            entries += [first] if ask.wants(first) else []
-        known = min(full, default=LAST)
-        within = sorted(
-            (entry for entry in entries if entry.name <= known), key=lambda each: each.name
-        )
-        return cut(within, ask.count_max, more=bool(full))
+            entries.append(first)
+        wanted = sorted(filter(ask.wants, entries), key=lambda each: each.name)
+        page = cut(wanted, ask.count_max)
+        return LedgerPage(page.entries, last if page.next is None else page.next)
+
+    async def _entries(self, kind: str, names: Sequence[str]) -> list[LedgerEntry]:
+        """The entries of these names, without those that have gone meanwhile."""
+        found = await asyncio.gather(*(self.get(kind, name) for name in names))
+        return [each for each in found if each is not None]
 
     async def due(self, kind: str, until_ms: int, count_max: int) -> list[LedgerEntry]:
         values = (_SHELVES, kind, until_ms, count_max)
@@ -98,6 +103,18 @@ class CassandraLedger:
                 lambda row: _entry(entry.kind, row),
             )
         )
+
+
+def _last_known(names: Sequence[str], rows_max: int) -> str | None:
+    """The name up to which all shelves are known, if some shelf may have more rows."""
+    of_shelf: dict[int, list[str]] = {}
+    for name in names:
+        of_shelf.setdefault(_shelf_of(name), []).append(name)
+    return min((max(each) for each in of_shelf.values() if len(each) == rows_max), default=None)
+
+
+def _has(ask: LedgerAsk, state: str, type_: str) -> bool:
+    return ask.state in (None, state) and ask.type in (None, type_)
 
 
 def _shelf_of(name: str) -> int:

@@ -124,9 +124,7 @@ class CassandraStatements(Struct, frozen=True):
     ledger_put: Prepared
     ledger_remove: Prepared
     ledger_page: Prepared
-    ledger_page_of_state: Prepared
-    ledger_page_of_type: Prepared
-    ledger_page_of_both: Prepared
+    ledger_labels: Prepared
     ledger_due: Prepared
 
 

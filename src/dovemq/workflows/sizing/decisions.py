@@ -24,6 +24,7 @@ class SizingCause(enum.Enum):
     ALREADY_BEST = "already best"
     SMALL_GAIN = "small gain"
     ALL_NEEDED = "all needed"
+    FULL = "full"
 
 
 class Prediction(Struct, frozen=True):

@@ -1,8 +1,6 @@
 """The loop of the resource manager: observe, decide, record, allocate."""
 
-import asyncio
-import contextlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -13,6 +11,7 @@ from dovemq.models.jobs import JobRoute
 from dovemq.workflows.sizing.allocators.ports import Allocator
 from dovemq.workflows.sizing.decisions import SizingDecision
 from dovemq.workflows.sizing.monitor import SECOND_MS, MonitorSettings, measure
+from dovemq.workflows.sizing.rounds import ToldOnce, repeat_rounds
 from dovemq.workflows.sizing.scheduler import SizingMemory, SizingObservation, decide
 from dovemq.workflows.sizing.settings import SizingSettings
 from dovemq.workflows.sizing.source import JobSource
@@ -41,14 +40,14 @@ class SizingLoop:
     ) -> None:
         self._source, self._allocator, self._clock = source, allocator, clock
         self._settings, self._monitor = settings, monitor
-        self._record, self._report = record, report
+        self._record = record
+        self._tell = ToldOnce(report)
         self._memory = SizingMemory()
         self._wanted: dict[str, int] = {}
         self._routes: dict[str, tuple[JobRoute, ...]] = {}
         self._service_ms = dict(monitor.service_ms_start)
         self._since_ms = clock.now_ms()
         self._rounds = 0
-        self._troubles: set[str] = set()
 
     @property
     def wanted(self) -> Mapping[str, int]:
@@ -56,15 +55,7 @@ class SizingLoop:
 
     async def run(self, stopped: Awaitable[object], every_seconds: float) -> None:
         """Works until `stopped` is done."""
-        ending = asyncio.ensure_future(stopped)
-        try:
-            while not ending.done():
-                await self.round()
-                await asyncio.wait([ending], timeout=every_seconds)
-        finally:
-            ending.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await ending
+        await repeat_rounds(self.round, stopped, every_seconds)
 
     async def round(self) -> SizingDecision | None:
         """One decision, carried out; None if the server did not answer or has no workflows."""
@@ -125,10 +116,3 @@ class SizingLoop:
         unknown = [topic for topic in workload.topics if topic not in self._wanted]
         if unknown:
             self._wanted |= await self._allocator.consumers(unknown)
-
-    def _tell(self, troubles: Sequence[str]) -> None:
-        """Reports each trouble once, until it has passed."""
-        found = set(troubles)
-        for trouble in sorted(found - self._troubles):
-            self._report(trouble)
-        self._troubles = found

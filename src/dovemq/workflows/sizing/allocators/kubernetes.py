@@ -30,6 +30,21 @@ _CAUSES: Final[Mapping[int, str]] = {
 }
 
 
+class StatefulSetScales:
+    """The scales of StatefulSets under the names of those of Deployments."""
+
+    def __init__(self, apps: Any) -> None:
+        self._apps = apps
+
+    def read_namespaced_deployment_scale(self, name: str, namespace: str, **options: Any) -> Any:
+        return self._apps.read_namespaced_stateful_set_scale(name, namespace, **options)
+
+    def patch_namespaced_deployment_scale(
+        self, name: str, namespace: str, body: Any, **options: Any
+    ) -> Any:
+        return self._apps.patch_namespaced_stateful_set_scale(name, namespace, body, **options)
+
+
 class ClusterUnreachable(DoveError):
     """No configuration of a cluster was found, or it is invalid."""
 
@@ -117,8 +132,13 @@ class KubernetesAllocator:
         )
 
 
-def connected(namespace: str, pattern: str, *, dry_run: bool = False) -> KubernetesAllocator:
-    """An allocator with the credentials of the pod, or of ~/.kube/config outside a cluster."""
+def connected(
+    namespace: str, pattern: str, *, dry_run: bool = False, stateful: bool = False
+) -> KubernetesAllocator:
+    """An allocator with the credentials of the pod, or of ~/.kube/config outside a cluster.
+
+    With `stateful` it scales StatefulSets instead of Deployments.
+    """
     try:
         try:
             config.load_incluster_config()
@@ -126,4 +146,6 @@ def connected(namespace: str, pattern: str, *, dry_run: bool = False) -> Kuberne
             config.load_kube_config()
     except ConfigException as error:
         raise ClusterUnreachable(f"no Kubernetes cluster is configured: {error}") from None
-    return KubernetesAllocator(client.AppsV1Api(), namespace, pattern, dry_run=dry_run)
+    apps = client.AppsV1Api()
+    scales = StatefulSetScales(apps) if stateful else apps
+    return KubernetesAllocator(scales, namespace, pattern, dry_run=dry_run)

@@ -1,12 +1,15 @@
-"""An allocator of worker processes on this machine, one for each consumer.
+"""An allocator of processes on this machine, one for each consumer.
 
-A process is recorded with the time of its start in a file, so that a manager that is killed finds
-its workers again, and signals no process that was given the number of a worker later. Processes
-that are not needed any more get SIGTERM, finish their task and end. A worker that dies soon after
-its start is started again after a pause that doubles.
+A process is recorded with the time of its start in a file, so that the manager after one that is
+killed finds its workers, and signals no process that was given the number of a worker later. A
+worker that the record does not name, or whose manager is gone, ends after a while (`KeeperWatch`).
+Processes that are not needed any more get SIGTERM, finish their task and end. A worker that dies
+soon after its start is started again after a pause that doubles.
 """
 
 import asyncio
+import contextlib
+import itertools
 import os
 import signal
 import subprocess
@@ -15,10 +18,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from dovemq.system.process_ids import ProcessId, end_all, process_id
+from dovemq.workflows.sizing.allocators.worker_record import (
+    RecordedWorker,
+    WorkerRecord,
+    read_record,
+)
 
 SOON_SECONDS: Final = 5.0
 """A worker that ended sooner after its start did not work."""
@@ -26,15 +33,9 @@ PAUSE_SECONDS: Final = 1.0
 PAUSE_SECONDS_MAX: Final = 60.0
 END_SECONDS_MAX: Final = 40.0
 """More than the grace period of workers, which is 30 s."""
-RECORD_BYTES_MAX: Final = 1 << 20
 
-CommandOf = Callable[[str], Sequence[str]]
-"""Gives the command line of a worker of a topic."""
-
-
-class RecordedWorker(Struct, frozen=True):
-    topic: str
-    process: ProcessId
+CommandOf = Callable[[str, int], Sequence[str]]
+"""Gives the command line of a worker of a topic at a place: the least number that is free there."""
 
 
 class _TopicPause(Struct):
@@ -50,7 +51,7 @@ class LocalAllocator:
     def __init__(
         self,
         command_of: CommandOf,
-        record: Path,
+        record: WorkerRecord,
         *,
         log: Path | None = None,
         environment: Mapping[str, str] | None = None,
@@ -59,18 +60,21 @@ class LocalAllocator:
         """Takes over the workers of an earlier manager that are in `record` and still run."""
         self._command_of, self._record, self._log = command_of, record, log
         self._environment, self._seconds = environment, seconds
-        self._workers: dict[str, list[ProcessId]] = {}
+        self._workers: dict[str, list[RecordedWorker]] = {}
         self._leaving: list[ProcessId] = []
         self._children: dict[int, subprocess.Popen[bytes]] = {}
         self._started: dict[int, float] = {}
         self._pauses: dict[str, _TopicPause] = {}
-        for each in read_record(record):
+        for each in read_record(record.path).workers:
             if each.process.running:
-                self._workers.setdefault(each.topic, []).append(each.process)
+                self._workers.setdefault(each.topic, []).append(each)
+        self._write()
 
     @property
     def processes(self) -> Mapping[str, Sequence[ProcessId]]:
-        return {topic: tuple(found) for topic, found in self._workers.items()}
+        return {
+            topic: tuple(each.process for each in found) for topic, found in self._workers.items()
+        }
 
     async def consumers(self, topics: Sequence[str]) -> Mapping[str, int]:
         self._forget_ended()
@@ -78,44 +82,54 @@ class LocalAllocator:
 
     async def allocate(self, wanted: Mapping[str, int]) -> Sequence[str]:
         self._forget_ended()
-        troubles = [
-            trouble for topic, count in wanted.items() if (trouble := self._set(topic, count))
-        ]
-        self._write()
+        troubles = []
+        try:
+            for topic, count in wanted.items():
+                if trouble := self._set(topic, count):
+                    troubles.append(trouble)
+            self._write()
+        except OSError as error:
+            troubles.append(f"{self._record.path} cannot be written: {error.strerror}")
         return troubles
 
     async def close(self) -> None:
         """Lets all workers finish their tasks and end; those that do not are killed."""
-        ending = [*self._leaving, *(each for found in self._workers.values() for each in found)]
+        ending = [*self._leaving, *(each.process for each in self._all())]
         await asyncio.to_thread(end_all, ending, signal.SIGTERM, END_SECONDS_MAX)
         for child in self._children.values():
             child.wait()
         self._workers.clear()
-        self._write()
+        with contextlib.suppress(OSError):
+            self._write()
+        self._record.release()
 
     def _set(self, topic: str, count: int) -> str | None:
         """Starts or ends workers of a topic; returns a sentence if that is not possible."""
         found = self._workers.setdefault(topic, [])
         while len(found) > count:
-            process = found.pop()
+            process = found.pop().process
             process.signal(signal.SIGTERM)
             self._leaving.append(process)
         pause = self._pauses.setdefault(topic, _TopicPause())
         if len(found) < count and self._seconds() < pause.until:
             return f"{topic}: its workers end soon after their start; see their output"
         while len(found) < count:
+            taken = {each.place for each in found}
+            place = next(each for each in itertools.count() if each not in taken)
             try:
-                found.append(self._start(topic))
+                found.append(RecordedWorker(topic, self._start(topic, place), place))
             except OSError as error:
                 return f"{topic}: a worker cannot be started: {error}"
+            # At once: one that is not recorded when the manager is killed is nobody's.
+            self._write()
         return None
 
-    def _start(self, topic: str) -> ProcessId:
+    def _start(self, topic: str, place: int) -> ProcessId:
         output = subprocess.DEVNULL if self._log is None else self._log.open("ab")
         try:
             # A group of its own: Ctrl-C for the manager is none for the workers, which close ends.
             child = subprocess.Popen(
-                list(self._command_of(topic)),
+                list(self._command_of(topic, place)),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -134,10 +148,10 @@ class LocalAllocator:
             del self._children[pid]
         self._leaving = [each for each in self._leaving if each.running]
         for topic, found in self._workers.items():
-            ended = [each for each in found if not each.running]
+            ended = [each for each in found if not each.process.running]
             for each in ended:
                 found.remove(each)
-                self._note_end(topic, self._started.pop(each.pid, None))
+                self._note_end(topic, self._started.pop(each.process.pid, None))
 
     def _note_end(self, topic: str, started: float | None) -> None:
         """Pauses a topic whose workers die at once, and ends its pauses when one has worked."""
@@ -149,19 +163,8 @@ class LocalAllocator:
             pause.until = now + pause.seconds
             pause.seconds = min(2 * pause.seconds, PAUSE_SECONDS_MAX)
 
+    def _all(self) -> list[RecordedWorker]:
+        return [each for found in self._workers.values() for each in found]
+
     def _write(self) -> None:
-        workers = [
-            RecordedWorker(topic, each) for topic, found in self._workers.items() for each in found
-        ]
-        fresh = self._record.with_suffix(".new")
-        fresh.write_bytes(msgspec.json.encode(workers))
-        fresh.replace(self._record)
-
-
-def read_record(path: Path) -> list[RecordedWorker]:
-    """Reads the workers of an earlier manager; a file that is missing or damaged has none."""
-    try:
-        with path.open("rb") as stream:
-            return msgspec.json.decode(stream.read(RECORD_BYTES_MAX), type=list[RecordedWorker])
-    except (OSError, msgspec.DecodeError):
-        return []
+        self._record.write(self._all())

@@ -23,6 +23,12 @@ TOPICS_EVERY_ROUNDS: Final = 10
 
 Record = Callable[[SizingDecision], None]
 Report = Callable[[str], None]
+Publish = Callable[[SizingDecision, SizingObservation], Awaitable[Sequence[str]]]
+"""Returns sentences about what could not be published."""
+
+
+async def _unpublished(decision: SizingDecision, observation: SizingObservation) -> Sequence[str]:
+    return []
 
 
 class SizingLoop:
@@ -38,10 +44,11 @@ class SizingLoop:
         *,
         record: Record,
         report: Report,
+        publish: Publish = _unpublished,
     ) -> None:
         self._source, self._allocator, self._clock = source, allocator, clock
         self._settings, self._monitor = settings, monitor
-        self._record, self._report = record, report
+        self._record, self._report, self._publish = record, report, publish
         self._memory = SizingMemory()
         self._wanted: dict[str, int] = {}
         self._routes: dict[str, tuple[JobRoute, ...]] = {}
@@ -79,7 +86,8 @@ class SizingLoop:
         decision, self._memory = decide(observation, self._memory, self._settings)
         self._wanted |= decision.after
         self._record(decision)
-        self._tell(await self._allocator.allocate(self._wanted))
+        troubles = await self._allocator.allocate(self._wanted)
+        self._tell([*troubles, *await self._publish(decision, observation)])
         return decision
 
     async def _observe(self) -> SizingObservation | None:

@@ -71,9 +71,9 @@ async def show_sizing(admin: AdminContext, call: AdminCall) -> Document:
 
 
 class TopicActivity(Struct, frozen=True):
-    """Messages of a topic's queue and of its dead-letter queue; `consumers` are connections here.
+    """Messages of a topic's queue and of its dead-letter queue; connections that receive here.
 
-    `workers` and `utilisation` are those of the newest decision, null if there is none or it is old.
+    `workers` and `utilisation` are those of the newest decision, null if it is old.
     """
 
     queue: str

@@ -8,12 +8,14 @@ import { loginPage } from "./pages/login.js";
 import { overviewPage } from "./pages/overview.js";
 import { queuePage } from "./pages/queue.js";
 import { queuesPage } from "./pages/queues.js";
+import { workflowsPage } from "./pages/workflows.js";
 
 const POLL_MS = 1_000;
 const RETRY_MS = 5_000;
 const PLACES = [
   { hash: "#/", label: "Overview", page: overviewPage },
   { hash: "#/queues", label: "Queues", page: queuesPage },
+  { hash: "#/workflows", label: "Workflows", page: workflowsPage },
   { hash: "#/accounts", label: "Accounts", page: accountsPage, role: "admin" },
   { hash: "#/audit", label: "Audit log", page: auditPage, role: "admin" },
 ];

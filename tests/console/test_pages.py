@@ -80,6 +80,7 @@ def test_account_gets_role_key_and_password_and_is_removed(site: Site, page: Pag
     page.get_by_role("button", name="Save the quotas").click()
     expect(page.get_by_text("The quotas are changed.")).to_be_visible()
     page.get_by_role("button", name="Add a key").click()
+    page.get_by_role("button", name="Make the key").click()
     key_id = page.get_by_label("Key id").input_value()
     assert len(page.get_by_label("Secret").input_value()) >= 32
     page.get_by_role("button", name="I have it").click()

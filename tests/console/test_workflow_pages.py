@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.console.flows import Flows
 from tests.console.site import Site
+from tests.server.test_admin_consistency import COUNTS
 
 
 @pytest.fixture
@@ -90,7 +91,7 @@ def test_job_is_submitted_and_followed_to_its_result(flows: Flows, page: Page) -
     expect(page.get_by_role("alert").filter(has_text="The input is not JSON")).to_be_visible()
     page.get_by_label("Input").fill('{"pages": 3}')
     page.get_by_role("button", name="Submit").click()
-    expect(page.get_by_role("heading", name="Job ")).to_be_visible()
+    expect(page.get_by_role("heading", level=1, name="Job ")).to_be_visible()
     expect(page.get_by_label("Input")).to_have_text(json.dumps({"pages": 3}, indent=2))
     job = page.url.rpartition("/")[2]
     flows.end(job, "A", result=1)
@@ -182,4 +183,22 @@ def test_job_is_submitted_by_keyboard_alone(flows: Flows, page: Page) -> None:
     page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Submit")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Job ")).to_be_visible()
+    expect(page.get_by_role("heading", level=1, name="Job ")).to_be_visible()
+
+
+def test_consistency_is_drawn_over_time_with_the_effect_of_k(site: Site, page: Page) -> None:
+    site.queue("watched", OrderHint="1")
+    path = site.path("watched", "/consistency")
+    site.admin("PUT", path, COUNTS)
+    site.admin("PATCH", site.path("watched"), {"attributes": {"OrderHint": "50"}})
+    more = {"messages": 30, "received": 28, "ordered": 28, "out_of_order": 12, "displacement": 44}
+    site.admin("PUT", path, {**COUNTS, **more})
+    site.open_queue(page, "watched", "consistency")
+    chart = page.get_by_role("img", name=re.compile("^Out of order: now since the point before 50"))
+    expect(chart).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("^K, the messages.* 50$"))).to_be_visible()
+    rows = page.get_by_role("region", name="Effect of K").locator("tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.nth(0)).to_contain_text("25.000 %")
+    expect(rows.nth(1)).to_contain_text("50.000 %")
+    expect(page.get_by_text("This server writes no trace")).to_be_visible()

@@ -51,14 +51,14 @@ export async function jobPage({ frame, every, account, type, id }) {
     h("p", { class: "hint" }, h("a", { href: flowHash(account, type) }, type),
       ` of account ${account}`)), buttons),
   facts,
-  h("section", { class: "card", "aria-label": "Timeline" }, h("h2", {}, "Timeline"), bars,
+  h("section", { class: "card" }, h("h2", {}, "Timeline"), bars,
     h("ul", { class: "legend" }, [["waits", "waits"], ["worked", "worked"], ["failed", "failed"]]
       .map(([kind, label]) => h("li", {}, h("span", { class: `key ${kind}`, "aria-hidden": "true" }),
         label)))),
   tasks.element,
   h("div", { class: "columns next" },
-    h("section", { class: "card", "aria-label": "Input" }, h("h2", {}, "Input"), input),
-    h("section", { class: "card", "aria-label": "Result" }, h("h2", {}, "Result"), result)));
+    h("section", { class: "card" }, h("h2", {}, "Input"), input),
+    h("section", { class: "card" }, h("h2", {}, "Result"), result)));
   await every(refresh, POLL_MS);
 }
 

@@ -4,6 +4,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tests.console.site import Site
+from tests.server.test_admin_consistency import COUNTS
 from tests.server.test_admin_sizing import report
 
 REPORT = {
@@ -51,6 +52,39 @@ class Flows:
             made["topics"][name]["utilisation_after"] = load
             made["topics"][name]["utilisation_before"] = load * topics[name][1]
         self.site.admin("POST", "/v1/sizing/decisions", {**made, **changes})
+
+    def example(self) -> str:
+        """Some jobs of REPORT and two decisions; returns the id of a job that has failed once."""
+        self.put("report")
+        for number in range(14):
+            self.submit("report", {"pages": number})
+        done = self.submit("report", {"pages": 3})
+        self.end(done, "fetch", "text", "image", "join", result={"words": 812})
+        job = self.submit("report", {"name": "a.h5", "pages": 12})
+        self.end(job, "fetch", result={"bytes": 9_120})
+        self.end(job, "text", result={"words": 812})
+        self.fail(job, "image", "no space left on device")
+        self.decide(predicted_before_ms=3_000.0)
+        self.decide()
+        return job
+
+    def measure(self, queue: str) -> None:
+        """Publishes the consistency of a queue while its OrderHint changes."""
+        counts = dict(COUNTS)
+        for hint, disorder in ((1, 4), (5, 30), (20, 75), (50, 140), (10, 48), (1, 3), (2, 9)):
+            self.site.admin(
+                "PATCH", self.site.path(queue), {"attributes": {"OrderHint": f"{hint}"}}
+            )
+            for name, more in (
+                ("messages", 1_000),
+                ("received", 1_000),
+                ("ordered", 1_000),
+                ("duplicates", 12 - hint // 5),
+                ("out_of_order", disorder),
+                ("displacement", 3 * disorder),
+            ):
+                counts[name] += more
+            self.site.admin("PUT", self.site.path(queue, "/consistency"), counts)
 
     def open(self, page: Any, *parts: str) -> None:
         self.site.open(page, "workflows", self.site.account, *parts)

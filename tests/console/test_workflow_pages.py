@@ -2,12 +2,14 @@
 
 import json
 import re
+from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.console.flows import Flows
-from tests.console.site import Site
+from tests.console.site import Site, problems_of
+from tests.console.test_pages import PHONE, check_access
 from tests.server.test_admin_consistency import COUNTS
 
 
@@ -202,3 +204,35 @@ def test_consistency_is_drawn_over_time_with_the_effect_of_k(site: Site, page: P
     expect(rows.nth(0)).to_contain_text("25.000 %")
     expect(rows.nth(1)).to_contain_text("50.000 %")
     expect(page.get_by_text("This server writes no trace")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_of_workflows_are_accessible_and_fit_a_phone(
+    flows: Flows, site: Site, browser: Browser, scheme: Any
+) -> None:
+    flows.put("report")
+    flows.decide()
+    job = flows.submit("report")
+    flows.fail(job, "fetch", "no such file")
+    site.queue("watched")
+    site.admin("PUT", site.path("watched", "/consistency"), COUNTS)
+    context = browser.new_context(viewport=PHONE, color_scheme=scheme, bypass_csp=True)
+    problems = problems_of(context)
+    page = context.new_page()
+    site.log_in(page)
+    root = ("workflows", site.account)
+    for place, shown in (
+        (root, "svg, [aria-label='Decisions'] td"),
+        ((*root, "report"), "g.bottleneck"),
+        ((*root, "report", job), "svg.timeline .failed"),
+        (("queues", site.account, "watched", "consistency"), "polyline, .chart text"),
+    ):
+        site.open(page, *place)
+        expect(page.locator(shown).first).to_be_attached()
+        check_access(page)
+    site.open(page, *root)
+    page.get_by_role("button", name="Figures of").first.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    check_access(page)
+    context.close()
+    assert problems == []

@@ -15,7 +15,7 @@ DECISIONS = "/v1/sizing/decisions"
 WORKFLOW = "/v1/workflows/report"
 
 
-def report(cause: str = "slow", at_ms: int = 5, **consumers: tuple[int, int]) -> dict[str, Any]:
+def report(cause: str = "slow", at_ms: int = 5, /, **consumers: tuple[int, int]) -> dict[str, Any]:
     """A decision that gives topics these consumers, before and after."""
     topics = {
         name: {
@@ -105,7 +105,7 @@ async def test_changes_are_never_joined(tmp_path: Path) -> None:
 async def test_only_the_newest_decisions_are_kept(tmp_path: Path) -> None:
     world = World(tmp_path)
     for at_ms in range(DECISIONS_KEPT + 30):
-        await world.done("POST", DECISIONS, body=report(at_ms=at_ms))
+        await world.done("POST", DECISIONS, body=report("slow", at_ms))
     found = (await world.get(DECISIONS, f"limit={DECISIONS_KEPT}"))["decisions"]
     assert [each["at_ms"] for each in found] == list(range(DECISIONS_KEPT + 29, 29, -1))
     assert len((await world.get(DECISIONS, "limit=3"))["decisions"]) == 3

@@ -50,7 +50,7 @@ def test_text_of_strangers_is_never_run(site: Site, page: Page) -> None:
     flows.decide(reason=MARKUP, note=MARKUP, allocator=MARKUP[:60], cause=MARKUP[:60])
     for place in _places(site, job):
         site.open(page, *place)
-        expect(page.locator("main h1, main h2, main p").first).to_be_visible()
+        expect(page.locator("main h1").first).to_be_visible()
         _unharmed(page)
     flows.open(page, QUEUE, job)
     expect(page.get_by_role("cell", name=MARKUP).first).to_be_visible()

@@ -164,8 +164,9 @@ def test_pictures_of_the_documents_are_taken(site: Site, browser: Browser) -> No
     _, dead = site.dead_letters(25)
     site.queue("invoices")
     site.send("invoices", *(f"invoice {number}" for number in range(140)))
-    job = Flows(site).example()
-    Flows(site).measure("invoices")
+    flows = Flows(site)
+    job = flows.example()
+    flows.measure("invoices")
     sqs = boto3.client("sqs", **site.server.boto3_kwargs)
     url = sqs.get_queue_url(QueueName="invoices")["QueueUrl"]
     for scheme in ("light", "dark"):
@@ -186,6 +187,7 @@ def test_pictures_of_the_documents_are_taken(site: Site, browser: Browser) -> No
             ("workflow", ("workflows", site.account, "report")),
             ("job", ("workflows", site.account, "report", job)),
         ):
+            flows.decide()
             site.open(page, *place)
             for _ in range(20 if name in ("overview", "queue") else 1):
                 _work(sqs, url)

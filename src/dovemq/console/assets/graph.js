@@ -87,7 +87,7 @@ export class TaskGraph {
     this.element = svg("svg", { viewBox: `0 0 ${width} ${bottom - top}`, role: "img", width,
       height: bottom - top, class: "graph" },
     svg("defs", {}, svg("marker", { id: arrow, viewBox: "0 0 8 8", refX: 8, refY: 4,
-      markerWidth: 8, markerHeight: 8, orient: "auto" }, svg("path", { d: "M0 0 L8 4 L0 8 z" }))),
+      markerWidth: 6, markerHeight: 6, orient: "auto" }, svg("path", { d: "M0 0 L8 4 L0 8 z" }))),
     ...lines.map((points) => drawnLine(points, arrow)),
     ...all.filter((place) => place.name !== null).map((place) => this.box(place)));
   }

@@ -6,6 +6,7 @@ import { count, size, time } from "../format.js";
 
 const POLL_MS = 5_000;
 const share = (value) => (value === null || value === undefined ? "–" : `${(value * 100).toFixed(3)} %`);
+const perCent = (value) => `${places(value)} %`;
 const places = (value) => value.toFixed(value < 10 ? 2 : 0);
 
 export async function consistencyTab({ frame, every, account, name, queue }) {
@@ -16,9 +17,9 @@ export async function consistencyTab({ frame, every, account, name, queue }) {
   const shown = h("div", { hidden: true });
   const traced = h("p", { class: "hint" });
   const facts = h("dl", { class: "facts" });
-  const charts = [rateChart("Duplication", "duplication_rate", share),
-    rateChart("Out of order", "out_of_order_rate", share),
-    rateChart("Average displacement in places", "average_displacement", places),
+  const charts = [rateChart("Duplication", "duplication_rate", perCent, 100),
+    rateChart("Out of order", "out_of_order_rate", perCent, 100),
+    rateChart("Average displacement in places", "average_displacement", places, 1),
     new Chart({ title: "K, the messages among which a receive draws", format: (v) => count(Math.round(v)),
       series: [{ label: "K", at: (p) => p[1].k }] })];
   const effect = effectTable();
@@ -44,10 +45,10 @@ export async function consistencyTab({ frame, every, account, name, queue }) {
 }
 
 // Without new messages since the point before there is no recent rate, and the total is shown.
-function rateChart(title, rate, format) {
+function rateChart(title, rate, format, factor) {
   return new Chart({ title, format, series: [
-    { label: "since the point before", at: ([, p]) => (p.recent ?? p.total)[rate] },
-    { label: "in all", at: ([, p]) => p.total[rate] }] });
+    { label: "since the point before", at: ([, p]) => factor * (p.recent ?? p.total)[rate] },
+    { label: "in all", at: ([, p]) => factor * p.total[rate] }] });
 }
 
 function effectTable() {

@@ -59,10 +59,13 @@ async function listPage({ frame, every, account }) {
     flows.show(workflows);
     consumers.show(made.length ? Object.entries(made[0].topics) : []);
     fill(since, made.length
-      ? `After the decision of ${time(made[0].published_ms)}, carried out by ${made[0].allocator}.` : "");
+      ? `After the decision of ${time(made[0].published_ms)}, ${byWhom(made[0].allocator)}.` : "");
     decisions.show(made);
   }, POLL_MS);
 }
+
+const byWhom = (allocator) =>
+  (allocator === "dry-run" ? "of a dry run: nobody carries it out" : `carried out by ${allocator}`);
 
 export const percent = (value) =>
   (value === null || value === undefined ? "–" : `${Math.round(value * 100)} %`);

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from dovemq.console import ROOT, Console
 from dovemq.http import HttpRequest
+from tests.console.flows import Flows
 from tests.console.site import Site, problems_of
 
 AXE = files("axe_core_python") / "axe.min.js"
@@ -80,6 +81,7 @@ def test_account_gets_role_key_and_password_and_is_removed(site: Site, page: Pag
     page.get_by_role("button", name="Save the quotas").click()
     expect(page.get_by_text("The quotas are changed.")).to_be_visible()
     page.get_by_role("button", name="Add a key").click()
+    page.get_by_role("button", name="Make the key").click()
     key_id = page.get_by_label("Key id").input_value()
     assert len(page.get_by_label("Secret").input_value()) >= 32
     page.get_by_role("button", name="I have it").click()
@@ -132,20 +134,20 @@ def test_pages_are_accessible_and_fit_a_phone(site: Site, browser: Browser, sche
     page = context.new_page()
     page.goto(site.url + ROOT)
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
-    _check(page)
+    check_access(page)
     site.log_in(page)
-    _check(page)
-    places = [("queues",), ("accounts",), ("audit",), ("accounts", site.account)]
+    check_access(page)
+    places = [("queues",), ("accounts",), ("audit",), ("accounts", site.account), ("account",)]
     for place in [*places, *(("queues", site.account, dead, tab) for tab in TABS)]:
         site.open(page, *place)
         expect(page.locator("h1").first).not_to_have_text("Overview")
         expect(page.locator("main")).not_to_be_empty()
-        _check(page)
+        check_access(page)
     context.close()
     assert problems == []
 
 
-def _check(page: Page) -> None:
+def check_access(page: Page) -> None:
     page.evaluate(AXE.read_text())
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     serious = [
@@ -162,6 +164,9 @@ def test_pictures_of_the_documents_are_taken(site: Site, browser: Browser) -> No
     _, dead = site.dead_letters(25)
     site.queue("invoices")
     site.send("invoices", *(f"invoice {number}" for number in range(140)))
+    flows = Flows(site)
+    job = flows.example()
+    flows.measure("invoices")
     sqs = boto3.client("sqs", **site.server.boto3_kwargs)
     url = sqs.get_queue_url(QueueName="invoices")["QueueUrl"]
     for scheme in ("light", "dark"):
@@ -177,7 +182,12 @@ def test_pictures_of_the_documents_are_taken(site: Site, browser: Browser) -> No
             ("messages", ("queues", site.account, dead, "messages")),
             ("redrive", ("queues", site.account, dead, "moves")),
             ("queue", ("queues", site.account, "invoices")),
+            ("consistency", ("queues", site.account, "invoices", "consistency")),
+            ("workflows", ("workflows",)),
+            ("workflow", ("workflows", site.account, "report")),
+            ("job", ("workflows", site.account, "report", job)),
         ):
+            flows.decide()
             site.open(page, *place)
             for _ in range(20 if name in ("overview", "queue") else 1):
                 _work(sqs, url)

@@ -7,6 +7,7 @@ import pytest
 
 from dovemq.core.accounts import Role
 from dovemq.core.queue import QueueKey
+from dovemq.server.consistency_history import POINT_MS, POINTS_KEPT
 from dovemq.server.measurements import Measurement, Measurements, PublishedMeasurement
 from dovemq.server.metrics import Metrics
 from tests.server.admin_world import ACCOUNT, World
@@ -81,6 +82,61 @@ async def test_queue_that_is_created_again_has_no_measurement(tmp_path: Path) ->
     world.clock.advance(600_000)
     await world.queue("jobs")
     assert await world.refused("GET", PATH) == (404, "NotMeasured")
+
+
+async def test_history_shows_what_happened_at_each_k(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    await world.queue("jobs")
+    assert await world.get(f"{PATH}/history") == {"points": [], "by_k": []}
+    await world.done("PUT", PATH, body=COUNTS)
+    world.clock.advance(POINT_MS)
+    place = PATH.removesuffix("/consistency")
+    await world.done("PATCH", place, body={"attributes": {"OrderHint": "20"}})
+    more = {"messages": 30, "received": 28, "ordered": 28, "out_of_order": 12, "displacement": 44}
+    await world.done("PUT", PATH, body={**COUNTS, **more})
+    shown = await world.get(f"{PATH}/history")
+    first, second = shown["points"]
+    assert (first["k"], first["recent"]) == (1, first["total"])
+    assert (second["k"], second["order_hint"], second["messages"]) == (20, 20, 20)
+    assert second["recent"] == {
+        "duplication_rate": 0.0,
+        "loss_rate": 0.0,
+        "out_of_order_rate": 0.5,
+        "average_displacement": 2.0,
+    }
+    assert second["total"]["out_of_order_rate"] == 12 / 28
+    assert [(each["k"], each["out_of_order_rate"]) for each in shown["by_k"]] == [
+        (1, 0.25),
+        (20, 0.5),
+    ]
+
+
+async def test_history_has_few_points_and_begins_anew_with_another_monitor(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    await world.queue("jobs")
+    for number in range(12):
+        await world.done("PUT", PATH, body={**COUNTS, "messages": 10 + number})
+        world.clock.advance(POINT_MS // 6)
+    points = (await world.get(f"{PATH}/history"))["points"]
+    assert [each["messages"] for each in points] == [15, 6]
+    await world.done("PUT", PATH, body={**COUNTS, "source": "another"})
+    points = (await world.get(f"{PATH}/history"))["points"]
+    assert points[-1]["recent"] == points[-1]["total"], "nothing is known of the time before"
+    await world.done("PUT", PATH, body={**COUNTS, "source": "another"})
+    assert (await world.get(f"{PATH}/history"))["points"][-1]["messages"] == 10
+
+
+async def test_history_is_bounded_and_as_old_as_the_queue(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    await world.queue("jobs")
+    for _ in range(POINTS_KEPT + 5):
+        await world.done("PUT", PATH, body=COUNTS)
+        world.clock.advance(POINT_MS)
+    assert len((await world.get(f"{PATH}/history"))["points"]) == POINTS_KEPT
+    await world.service.queues.remove(QueueKey(ACCOUNT, "jobs"))
+    world.clock.advance(600_000)
+    await world.queue("jobs")
+    assert (await world.get(f"{PATH}/history"))["points"] == []
 
 
 async def test_the_queue_told_of_longest_ago_is_forgotten_first(tmp_path: Path) -> None:

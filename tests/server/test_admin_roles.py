@@ -57,6 +57,12 @@ LEAST = {
     "end task": Role.OPERATOR,
     "fail task": Role.OPERATOR,
     "show consistency": Role.VIEWER,
+    "show consistency history": Role.VIEWER,
+    "publish sizing": Role.OPERATOR,
+    "list sizings": Role.VIEWER,
+    "show sizing": Role.VIEWER,
+    "show activity": Role.VIEWER,
+    "show trace": Role.VIEWER,
     "publish consistency": Role.OPERATOR,
     "show counters": Role.VIEWER,
     "show cluster": Role.VIEWER,
@@ -83,6 +89,10 @@ LEAST = {
 WORKFLOWS = {name for name in LEAST if name.endswith(("workflow", "workflows", "job", "jobs"))} | {
     "show result",
     "show timeline",
+    "publish sizing",
+    "list sizings",
+    "show sizing",
+    "show activity",
     "start task",
     "end task",
     "fail task",
@@ -111,6 +121,7 @@ OWN = {
     "cancel move",
     "show usage",
     "show consistency",
+    "show consistency history",
     "publish consistency",
 }
 """The routes that an account may call without a role for its own queues."""
@@ -230,7 +241,7 @@ async def test_denied_change_is_recorded(tmp_path: Path) -> None:
 
 def test_every_route_that_changes_something_is_recorded() -> None:
     looks = {route.name for route in ROUTES if route.method != "GET" and not route.audited}
-    words_of_programs = {"submit job", "start task", "end task", "fail task"}
+    words_of_programs = {"submit job", "start task", "end task", "fail task", "publish sizing"}
     assert looks == {"verify store", "publish consistency"} | words_of_programs
     assert not [route.name for route in ROUTES if route.method == "GET" and route.audited]
 

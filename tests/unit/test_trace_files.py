@@ -228,8 +228,8 @@ class FailingFiles(TraceFiles):
         rows, self.rows = self.rows, 0
         return rows
 
-    def remove_oldest(self) -> None:
-        pass
+    def remove_oldest(self) -> tuple[int, int]:
+        return 7, 700
 
     def discard(self) -> None:
         self.discards += 1
@@ -246,6 +246,8 @@ def test_failed_disk_loses_rows_and_is_logged_once(caplog: pytest.LogCaptureFixt
     assert writer.rows_failed == chunks[0].rows + chunks[1].rows
     assert writer.rows_written == chunks[2].rows
     assert files.discards == 2
+    assert (writer.error, writer.failing) == ("OSError: [Errno 28] No space left on device", False)
+    assert (writer.files_kept, writer.bytes_kept) == (7, 700)
     assert caplog.text.count("No space left") == 1
 
 

@@ -4,12 +4,16 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from dovemq.client.errors import Unconnected
+from dovemq.service.workflows.sizing_records import SizingReport
 from dovemq.testing.clock import ManualClock
 from dovemq.workflows.sizing.allocators.dry_run import DryRunAllocator
 from dovemq.workflows.sizing.decisions import SizingCause, SizingDecision
 from dovemq.workflows.sizing.loop import SizingLoop
 from dovemq.workflows.sizing.monitor import MonitorSettings
+from dovemq.workflows.sizing.publishing import DecisionPublisher
 from dovemq.workflows.sizing.settings import SizingSettings
 from dovemq.workflows.sizing.source import JobSource
 
@@ -78,6 +82,8 @@ class World:
         self.allocator = RecordingAllocator(**consumers)
         self.decisions: list[SizingDecision] = []
         self.reports: list[str] = []
+        self.published: list[dict[str, Any]] = []
+        self.publishing_fails = False
         self.loop = SizingLoop(
             JobSource(self.server),  # type: ignore[arg-type]
             self.allocator,
@@ -86,7 +92,13 @@ class World:
             MonitorSettings(20 * SECOND_MS),
             record=self.decisions.append,
             report=self.reports.append,
+            publish=DecisionPublisher(self, "local").publish,  # type: ignore[arg-type]
         )
+
+    async def publish_sizing(self, report: dict[str, Any], *, account: str = "") -> None:
+        if self.publishing_fails:
+            raise Unconnected("http://127.0.0.1:1", "refused")
+        self.published.append(report)
 
     def overload(self) -> None:
         """Two jobs a second of a second's work each."""
@@ -103,6 +115,39 @@ async def test_overload_gets_consumers_and_is_recorded() -> None:
     assert decision.changes
     assert world.loop.wanted["A"] >= 3
     assert world.allocator.asked == [world.loop.wanted]
+
+
+async def test_decision_is_published_with_its_rates_and_predictions() -> None:
+    world = World(A=1)
+    world.overload()
+    await world.loop.round()
+    [published] = world.published
+    report = msgspec.convert(published, SizingReport)
+    topic = report.topics["A"]
+    assert (topic.before, topic.after) == (1, world.loop.wanted["A"])
+    assert topic.utilisation_before is not None
+    assert topic.utilisation_before > 1 > (topic.utilisation_after or 2)
+    assert report.predicted_before_ms is None, "the topic was unstable"
+    assert report.predicted_after_ms is not None
+    assert report.types["1"].arrival_rate == 2.0
+    assert report.changes
+    assert msgspec.json.decode(msgspec.json.encode(published), type=SizingReport) == report
+
+
+async def test_decision_without_arrivals_can_be_published_too() -> None:
+    world = World(A=1)
+    await world.loop.round()
+    report = msgspec.convert(world.published[0], SizingReport)
+    assert (report.topics["A"].utilisation_after, report.predicted_after_ms) == (0.0, None)
+
+
+async def test_decision_that_cannot_be_published_is_carried_out() -> None:
+    world = World(A=1)
+    world.overload()
+    world.publishing_fails = True
+    await world.loop.round()
+    assert world.allocator.asked == [world.loop.wanted]
+    assert any("decisions cannot be published" in each for each in world.reports)
 
 
 async def test_allocation_is_repeated_and_a_lasting_trouble_is_told_once() -> None:

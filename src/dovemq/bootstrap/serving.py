@@ -314,6 +314,7 @@ def _build_server(
         samples,
         lambda: _gauges(server),
         lambda: server.leaving,
+        tracing,
     )
     admin_handle = Console().around(admin.handle) if settings.console else admin.handle
     handles: list[Handle] = [endpoint.handle, admin_handle]
@@ -345,6 +346,7 @@ def _build_admin(
     samples: Callable[[], Iterator[MetricSample]],
     gauges: Callable[[], dict[str, int]],
     leaving: Callable[[], bool],
+    tracing: Tracing | None,
 ) -> AdminApi:
     service = opened.service
     measurements = Measurements()
@@ -364,6 +366,8 @@ def _build_admin(
         explain=opened.fabric.explain,
         metrics=metrics,
         measurements=measurements,
+        k_of=opened.fabric.hints.k_of,
+        trace_status=(lambda: tracing.status) if tracing is not None else None,
     )
     return AdminApi(
         context,

@@ -109,12 +109,15 @@ def _run(args: argparse.Namespace) -> int:
 async def _managed(args: argparse.Namespace, settings: "SizingSettings") -> int:
     from dovemq.workflows.sizing.loop import SizingLoop
     from dovemq.workflows.sizing.monitor import MonitorSettings
+    from dovemq.workflows.sizing.publishing import DecisionPublisher
     from dovemq.workflows.sizing.source import JobSource
 
     target = find_target(args)
     allocator = await _allocator(args, target, settings)
     seconds = {name: 1_000.0 * _number(name, text) for name, text in args.service}
     async with target.workflows() as client:
+        publisher = DecisionPublisher(client, allocator.name)
+        publishing: dict[str, Any] = {} if args.once else {"publish": publisher.publish}
         loop = SizingLoop(
             JobSource(client),
             allocator,
@@ -123,6 +126,7 @@ async def _managed(args: argparse.Namespace, settings: "SizingSettings") -> int:
             MonitorSettings(args.window, service_ms_start=seconds),
             record=decision_recorder(args),
             report=report,
+            **publishing,
         )
         try:
             if args.once:

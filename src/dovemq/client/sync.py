@@ -92,6 +92,8 @@ class BlockingWorkflowClient(OwningFace[WorkflowClient]):
     workflow = blocking(WorkflowClient.workflow)
     put_workflow = blocking(WorkflowClient.put_workflow)
     submit = blocking(WorkflowClient.submit)
+    publish_sizing = blocking(WorkflowClient.publish_sizing)
+    sizings = blocking(WorkflowClient.sizings)
     job = blocking(WorkflowClient.job)
     jobs = blocking(WorkflowClient.jobs)
     jobs_page = blocking(WorkflowClient.jobs_page)

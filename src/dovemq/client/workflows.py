@@ -50,6 +50,17 @@ class WorkflowClient(AdminSession):
             repeatable=key is not None,
         )
 
+    async def publish_sizing(self, report: Mapping[str, Any], *, account: str = "") -> Document:
+        """Publish a decision of a resource manager. It is not repeated if the reply is lost."""
+        query = {"account": account}
+        return await self._document("POST", "/v1/sizing/decisions", report, query=query)
+
+    async def sizings(self, *, count_max: int = 50, account: str = "") -> list[Document]:
+        """The newest decisions of the resource manager, the newest first."""
+        query = {"account": account, "limit": str(count_max)}
+        found: list[Document] = (await self._get("/v1/sizing/decisions", query))["decisions"]
+        return found
+
     async def job(self, job_id: str, *, account: str = "") -> Document:
         return await self._get(_job_path(job_id), {"account": account})
 

@@ -37,6 +37,13 @@ class HintMeters:
             self._meters[queue.number] = meter
         return meter
 
+    def k_of(self, queue: Queue) -> int:
+        """The K of the queue here; a queue with an owner that adapts stays at 1."""
+        hint = queue.settings.order_hint
+        if hint != ADAPTIVE_ORDER:
+            return int(hint)
+        return 1 if queue.settings.coordination == "lease" else self.of(queue).k
+
     def explain(self, queue: Queue) -> tuple[str, ...]:
         """Why the queue has its K here; nothing if its K does not adapt."""
         if queue.settings.order_hint != ADAPTIVE_ORDER:

@@ -7,6 +7,7 @@ import msgspec
 from dovemq.core.accounts import Role
 from dovemq.server.admin_context import AdminCall, AdminContext, AdminRefusal, AdminRoute
 from dovemq.server.admin_views import Document
+from dovemq.server.consistency_history import history_document
 from dovemq.server.measurements import Measurement, PublishedMeasurement
 
 
@@ -14,30 +15,40 @@ from dovemq.server.measurements import Measurement, PublishedMeasurement
     "PUT", "/v1/queues/{account}/{name}/consistency", Role.OPERATOR, body=Measurement, own=True
 )
 async def publish_consistency(admin: AdminContext, call: AdminCall) -> Document:
-    """Replaces the counts of this queue, which are kept in memory."""
+    """Replaces the counts of this queue, and adds them to its history."""
     measurement: Measurement = call.body
     _check(measurement)
     assert call.caller is not None
     queue = await admin.service.queues.find(call.queue)
     measured = PublishedMeasurement(measurement, admin.now_ms, call.caller.account.number)
     admin.measurements.put(queue, measured)
+    await admin.consistency.add(queue, measured, admin.k_of(queue))
     return _document(measured)
 
 
 @AdminRoute("GET", "/v1/queues/{account}/{name}/consistency", Role.VIEWER, own=True)
 async def show_consistency(admin: AdminContext, call: AdminCall) -> Document:
     """Counts and rates of lost, repeated and reordered messages, as a monitor published them last,
-    with period, time and account. 404 if there are none since the server started.
+    with period, time and account. 404 if there are none of the last 30 days.
     """
-    measured = admin.measurements.get(await admin.service.queues.find(call.queue))
+    measured = await admin.consistency.newest(await admin.service.queues.find(call.queue))
     if measured is None:
         raise AdminRefusal(
             "NotMeasured",
-            "No measurement of this queue was published since the server started; "
+            "No measurement of this queue was published in the last 30 days; "
             "`dovemq pipeline monitor --publish` does.",
             HTTPStatus.NOT_FOUND,
         )
     return _document(measured)
+
+
+@AdminRoute("GET", "/v1/queues/{account}/{name}/consistency/history", Role.VIEWER, own=True)
+async def show_consistency_history(admin: AdminContext, call: AdminCall) -> Document:
+    """The consistency over time with the K in force, the oldest first: at most 300 points, at least
+    a minute apart. `recent` are the rates since the point before; `by_k` those of each K.
+    """
+    queue = await admin.service.queues.find(call.queue)
+    return history_document(await admin.consistency.points(queue))
 
 
 def _check(given: Measurement) -> None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from dovemq.core import limits
 from dovemq.core.accounts import Account, Role
 from dovemq.core.errors import AuditUnwritable, RequestError
+from dovemq.core.hint_meters import HintMeters
 from dovemq.core.queue import Queue, QueueKey
 from dovemq.fabric.explaining import QueueExplanation
 from dovemq.http import HttpRequest, HttpResponse
@@ -20,11 +21,13 @@ from dovemq.server.answers import StreamedResponse
 from dovemq.server.audit import AuditLog, MemoryAudit
 from dovemq.server.backups import Backups
 from dovemq.server.care import ClusterView, StoreCare
+from dovemq.server.consistency_history import ConsistencyHistory
 from dovemq.server.measurements import Measurements
 from dovemq.server.metrics import Metrics
 from dovemq.server.sessions import LoginLimits, Sessions
 from dovemq.server.snapshots import Snapshots
 from dovemq.service import Service
+from dovemq.telemetry.tracing import TraceStatus
 
 PAGE: Final = limits.Range(1, 1_000)
 BODY_BYTES_MAX: Final = 64 << 10
@@ -117,9 +120,14 @@ class AdminContext:
     explain: Callable[[Queue], Awaitable[QueueExplanation]] | None = None
     metrics: Metrics | None = None
     snapshots: Snapshots | None = None
+    trace_status: Callable[[], TraceStatus] | None = None
+    """None if the server writes no trace."""
     openapi: Document = field(default_factory=dict)
     """The OpenAPI document, which `AdminApi` makes from all routes."""
     measurements: Measurements = field(default_factory=Measurements)
+    k_of: Callable[[Queue], int] = field(default_factory=lambda: HintMeters().k_of)
+    """The number of messages among which a receive of the queue draws here."""
+    consistency: ConsistencyHistory = field(init=False)
     backups: Backups | None = field(init=False)
     verifying: bool = False
     changing: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -127,6 +135,7 @@ class AdminContext:
 
     def __post_init__(self) -> None:
         self.backups = Backups(self.care) if self.care else None
+        self.consistency = ConsistencyHistory(self.service.store, self.service.clock)
 
     @property
     def now_ms(self) -> int:

@@ -107,6 +107,16 @@ async def show_metrics(admin: AdminContext, call: AdminCall) -> HttpResponse:
     return HttpResponse(HTTPStatus.OK, METRICS_TEXT, await admin.metrics.text())
 
 
+@AdminRoute("GET", "/v1/traces", Role.VIEWER)
+async def show_trace(admin: AdminContext, call: AdminCall) -> Document:
+    """Whether this front end writes a trace, where, its rows since the start, its files and bytes,
+    and the last failure.
+    """
+    if admin.trace_status is None:
+        return {"on": False}
+    return {"on": True, **msgspec.structs.asdict(admin.trace_status())}
+
+
 @AdminRoute("POST", "/v1/backups", Role.ADMIN, audited=True)
 async def make_backup(admin: AdminContext, call: AdminCall) -> StreamedResponse:
     """Answers with a consistent copy of the store, which includes the secrets of accounts."""

@@ -1,6 +1,7 @@
 """The consistency of queues, as a monitor has published it over the admin API.
 
-Only the last measurement of each queue is kept, in memory. The service does not verify it.
+The last measurement of each queue is kept in memory for the metrics of this front end. The service
+does not verify it.
 """
 
 from collections.abc import Iterator

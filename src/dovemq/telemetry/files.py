@@ -89,15 +89,19 @@ class TraceFiles:
             self._file.discard()
             self._file = None
 
-    def remove_oldest(self) -> None:
-        """Remove the oldest files beyond the folder's size; the newest file always stays."""
+    def remove_oldest(self) -> tuple[int, int]:
+        """Remove the oldest files beyond the folder's size; the newest file always stays.
+
+        Returns the number and the bytes of those that are left.
+        """
         whole = self._folder.whole_files()
-        total = sum(size for _, size in whole)
+        count, total = len(whole), sum(size for _, size in whole)
         for name, size in whole[:-1][: self._folder.removals_max]:
             if total <= self._rotation.bytes_max:
-                return
+                break
             self._folder.remove(name)
-            total -= size
+            count, total = count - 1, total - size
+        return count, total
 
     def _name(self) -> str:
         epoch_seconds = (self._begun_ns + self._origin.epoch_ns) / 1e9

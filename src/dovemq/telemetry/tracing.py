@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable, Iterator
 
+from msgspec import Struct
+
 from dovemq.core.locations import parse_location
 from dovemq.settings import SettingInvalid, Settings
 from dovemq.system.extras import extra_missing
@@ -11,10 +13,42 @@ from dovemq.telemetry.trace import Trace
 from dovemq.telemetry.writing import TraceWriter
 
 
+class TraceStatus(Struct, frozen=True):
+    """What has become of the rows of a trace since the start of the server.
+
+    `rows_waiting` are with the writer. `files` and `bytes` are those of the folder when the last
+    file was written, None before that. `error` is the last failure; it lasts while `failing`.
+    """
+
+    location: str
+    rows_written: int
+    rows_dropped: int
+    rows_waiting: int
+    files: int | None
+    bytes: int | None
+    failing: bool
+    error: str | None
+
+
 class Tracing:
-    def __init__(self, trace: Trace, writer: TraceWriter) -> None:
+    def __init__(self, trace: Trace, writer: TraceWriter, location: str) -> None:
         self.trace = trace
         self._writer = writer
+        self._location = location
+
+    @property
+    def status(self) -> TraceStatus:
+        writer = self._writer
+        return TraceStatus(
+            self._location,
+            rows_written=writer.rows_written,
+            rows_dropped=self.trace.rows_dropped + writer.rows_failed,
+            rows_waiting=writer.rows_waiting,
+            files=writer.files_kept,
+            bytes=writer.bytes_kept,
+            failing=writer.failing,
+            error=writer.error,
+        )
 
     async def close(self) -> None:
         """Write all rows to complete files, unless the storage fails."""
@@ -22,11 +56,9 @@ class Tracing:
         await asyncio.to_thread(self._writer.close)
 
     def samples(self) -> Iterator[MetricSample]:
-        written, failed = self._writer.rows_written, self._writer.rows_failed
-        yield MetricSample("dovemq_trace_rows_total", written, ("written",))
-        yield MetricSample(
-            "dovemq_trace_rows_total", self.trace.rows_dropped + failed, ("dropped",)
-        )
+        status = self.status
+        yield MetricSample("dovemq_trace_rows_total", status.rows_written, ("written",))
+        yield MetricSample("dovemq_trace_rows_total", status.rows_dropped, ("dropped",))
 
 
 def open_tracing(
@@ -50,10 +82,12 @@ def open_tracing(
     rotation = RotationLimits(
         settings.trace_rotate_rows, settings.trace_rotate_seconds, settings.trace_bytes_max
     )
+    location = parse_location(settings.trace)
     try:
-        folder = open_folder(parse_location(settings.trace))
+        folder = open_folder(location)
     except FolderUnusable as error:
         raise SettingInvalid("trace", str(error), "name another place by --trace") from None
     files = TraceFiles(folder, TraceOrigin(front_end, epoch_ns), rotation, now_ns)
     writer = TraceWriter(files)
-    return Tracing(Trace(writer, now_ns, asyncio.get_running_loop()), writer)
+    trace = Trace(writer, now_ns, asyncio.get_running_loop())
+    return Tracing(trace, writer, str(location))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # It needs Arrow, which the base install does not have.
 log = logging.getLogger(__name__)
 
 STOP_SECONDS_MAX: Final = 30.0
+ERROR_CHARACTERS_MAX: Final = 300
 
 
 class TraceWriter:
@@ -21,6 +22,11 @@ class TraceWriter:
     def __init__(self, files: "TraceFiles") -> None:
         self.rows_written = 0
         self.rows_failed = 0
+        self.files_kept: int | None = None
+        """Complete files in the folder, and their bytes, when the last file was written."""
+        self.bytes_kept: int | None = None
+        self.error: str | None = None
+        """The last failure; it stays when later files are written again."""
         self._files = files
         self._rows_put = 0
         self._rows_taken = 0
@@ -29,6 +35,10 @@ class TraceWriter:
         self._inbox: queue.SimpleQueue[Chunk | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="dovemq-trace", daemon=True)
         self._thread.start()
+
+    @property
+    def failing(self) -> bool:
+        return self._failing or self._overfull
 
     @property
     def rows_waiting(self) -> int:
@@ -75,16 +85,22 @@ class TraceWriter:
             if not self._failing:
                 log.error("trace: rows are lost: %s: %s", type(error).__name__, error)
             self._failing = True
+            self.error = _outline(error)
         else:
             self._remove_oldest()
 
     def _remove_oldest(self) -> None:
         """A failure here loses no rows: the folder only grows."""
         try:
-            self._files.remove_oldest()
+            self.files_kept, self.bytes_kept = self._files.remove_oldest()
             self._overfull = False
         except Exception as error:
             if not self._overfull:
                 text = "trace: the oldest files are not removed: %s: %s"
                 log.error(text, type(error).__name__, error)
             self._overfull = True
+            self.error = _outline(error)
+
+
+def _outline(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".partition("\n")[0][:ERROR_CHARACTERS_MAX]

@@ -8,13 +8,17 @@ import { loginPage } from "./pages/login.js";
 import { overviewPage } from "./pages/overview.js";
 import { queuePage } from "./pages/queue.js";
 import { queuesPage } from "./pages/queues.js";
+import { ownAccountPage } from "./pages/usage.js";
+import { workflowsPage } from "./pages/workflows.js";
 
 const POLL_MS = 1_000;
 const RETRY_MS = 5_000;
 const PLACES = [
   { hash: "#/", label: "Overview", page: overviewPage },
   { hash: "#/queues", label: "Queues", page: queuesPage },
+  { hash: "#/workflows", label: "Workflows", page: workflowsPage },
   { hash: "#/accounts", label: "Accounts", page: accountsPage, role: "admin" },
+  { hash: "#/account", label: null, page: ownAccountPage },
   { hash: "#/audit", label: "Audit log", page: auditPage, role: "admin" },
 ];
 
@@ -55,7 +59,7 @@ function offline(is, text) {
 }
 
 function topBar(active) {
-  const places = PLACES.filter((place) => !place.role || may(place.role));
+  const places = PLACES.filter((place) => place.label && (!place.role || may(place.role)));
   const links = places.map((place) =>
     h("li", {}, h("a", { href: place.hash,
       "aria-current": place.hash === active ? "page" : null }, place.label)));
@@ -69,7 +73,7 @@ function topBar(active) {
     h("a", { class: "brand", href: "#/" }, h("img", { src: "icon.svg", alt: "" }), "DoveMQ"),
     session.account ? h("nav", { "aria-label": "Pages" }, h("ul", {}, links)) : null,
     h("div", { class: "who" }, session.account
-      ? h("span", {}, `${session.name ?? session.account} · ${session.role ?? "no role"}`) : null,
+      ? h("a", { href: "#/account" }, `${session.name ?? session.account} · ${session.role ?? "no role"}`) : null,
     theme, end)));
 }
 

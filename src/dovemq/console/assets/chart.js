@@ -8,7 +8,7 @@ const LEFT = 48;
 const BOTTOM = 20;
 const TOP = 8;
 
-function svg(tag, properties, ...children) {
+export function svg(tag, properties, ...children) {
   const element = document.createElementNS(SPACE, tag);
   for (const [name, value] of Object.entries(properties)) element.setAttribute(name, value);
   element.append(...children);

@@ -35,3 +35,9 @@ export function size(bytes) {
 export const time = (ms) => (ms ? new Date(ms).toLocaleString() : "–");
 
 export const bytesOf = (text) => new TextEncoder().encode(text).length;
+
+export function took(ms) {
+  if (ms === null || ms === undefined) return "–";
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  return ms < 60_000 ? `${(ms / 1_000).toPrecision(3)} s` : age(ms);
+}

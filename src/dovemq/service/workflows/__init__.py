@@ -9,6 +9,7 @@ from dovemq.service.messages import Messages
 from dovemq.service.queues import Queues
 from dovemq.service.workflows.jobs import WorkflowJobs as WorkflowJobs
 from dovemq.service.workflows.publishing import TopicPublisher
+from dovemq.service.workflows.sizing_records import SizingRecords
 from dovemq.service.workflows.specifications import WorkflowSpecs as WorkflowSpecs
 from dovemq.service.workflows.sweeping import WorkflowSweeper as WorkflowSweeper
 
@@ -17,6 +18,7 @@ class Workflows(Struct, frozen=True):
     specs: WorkflowSpecs
     jobs: WorkflowJobs
     sweeper: WorkflowSweeper
+    sizing: SizingRecords
 
 
 def build_workflows(
@@ -25,4 +27,4 @@ def build_workflows(
     specs = WorkflowSpecs(store, clock, queues)
     publisher = TopicPublisher(queues, messages, new_id)
     jobs = WorkflowJobs(store, clock, new_id, specs, publisher)
-    return Workflows(specs, jobs, WorkflowSweeper(store, clock, jobs))
+    return Workflows(specs, jobs, WorkflowSweeper(store, clock, jobs), SizingRecords(store, clock))

@@ -11,6 +11,7 @@ from dovemq.core.ledger import LedgerEntry
 from dovemq.core.ports import Clock, Store
 from dovemq.core.workflows.jobs import JobState, decode_job
 from dovemq.core.workflows.transitions import Reviewed
+from dovemq.service.recent import RECENT_KIND
 from dovemq.service.workflows.jobs import JOB_KIND, KEY_KIND, WorkflowJobs
 from dovemq.service.workflows.trimming import ENDED_KEPT_MAX, JobTrimmer
 
@@ -33,7 +34,7 @@ class WorkflowSweeper:
     async def sweep(self) -> int:
         """Review what is due; returns the number of entries that were looked at."""
         looked = 0
-        for kind in (JOB_KIND, KEY_KIND):
+        for kind in (JOB_KIND, KEY_KIND, RECENT_KIND):
             for _ in range(ROUNDS_MAX):
                 found = await self._ledger.due(kind, self._clock.now_ms(), DUE_COUNT_MAX)
                 done = [await self._review(entry) for entry in found]
@@ -46,7 +47,7 @@ class WorkflowSweeper:
     async def _review(self, entry: LedgerEntry) -> bool:
         """Whether the entry is not due any more."""
         try:
-            if entry.kind == KEY_KIND:
+            if entry.kind != JOB_KIND:
                 return await self._ledger.remove(entry)
             job = decode_job(entry.value)
             if job.state is not JobState.RUNNING and not job.outbox:

@@ -1,6 +1,6 @@
 """The loop of the resource manager: observe, decide, record, allocate."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -22,6 +22,12 @@ TOPICS_EVERY_ROUNDS: Final = 10
 
 Record = Callable[[SizingDecision], None]
 Report = Callable[[str], None]
+Publish = Callable[[SizingDecision, SizingObservation], Awaitable[Sequence[str]]]
+"""Returns sentences about what could not be published."""
+
+
+async def _unpublished(decision: SizingDecision, observation: SizingObservation) -> Sequence[str]:
+    return []
 
 
 class SizingLoop:
@@ -37,10 +43,11 @@ class SizingLoop:
         *,
         record: Record,
         report: Report,
+        publish: Publish = _unpublished,
     ) -> None:
         self._source, self._allocator, self._clock = source, allocator, clock
         self._settings, self._monitor = settings, monitor
-        self._record = record
+        self._record, self._publish = record, publish
         self._tell = ToldOnce(report)
         self._memory = SizingMemory()
         self._wanted: dict[str, int] = {}
@@ -70,7 +77,8 @@ class SizingLoop:
         decision, self._memory = decide(observation, self._memory, self._settings)
         self._wanted |= decision.after
         self._record(decision)
-        self._tell(await self._allocator.allocate(self._wanted))
+        troubles = await self._allocator.allocate(self._wanted)
+        self._tell([*troubles, *await self._publish(decision, observation)])
         return decision
 
     async def _observe(self) -> SizingObservation | None:

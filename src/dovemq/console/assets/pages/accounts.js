@@ -2,10 +2,15 @@
 import { ask, get } from "../api.js";
 import { attempt, confirmByName, formDialog } from "../dialogs.js";
 import { field, fill, h } from "../dom.js";
-import { count, size, time } from "../format.js";
+import { time } from "../format.js";
+import { explainCard } from "./explain.js";
+import { usageFacts } from "./usage.js";
 
 const QUOTAS = [["queues_max", "Queues"], ["bytes_max", "Bytes"],
   ["requests_per_second_max", "Requests per second"]];
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const DAYS_MAX = 36_500;
 const pathOf = (number, rest = "") => `/v1/accounts/${encodeURIComponent(number)}${rest}`;
 
 export async function accountsPage({ frame, parts, alive }) {
@@ -69,13 +74,10 @@ async function accountPage({ frame, number, alive }) {
     h("div", { class: "columns" }, roleCard(account, change, again),
       quotaCard(account, usage, change, again)),
     h("div", { class: "head" }, h("h2", {}, "Access keys"),
-      h("button", { type: "button", onclick: async () => {
-        const made = await attempt(() => ask("POST", pathOf(number, "/credentials"), {}));
-        if (made) await showSecret(made, again);
-      } }, "Add a key")),
+      h("button", { type: "button", onclick: () => addKey(number, again) }, "Add a key")),
     table("Access keys", ["Key id", "State", "Created", "Expires", "Actions"],
       account.credentials.map((key) => keyRow(number, key, act, again))),
-    explainCard(number));
+    explainCard(pathOf(number, "/may")));
 }
 
 function roleCard(account, change, again) {
@@ -91,14 +93,12 @@ function roleCard(account, change, again) {
 function quotaCard(account, usage, change, again) {
   const inputs = QUOTAS.map(([name, label]) => [name, label, h("input", { type: "number", min: "0",
     value: account.quotas[name] ?? "", placeholder: "no limit" })]);
-  const used = usage.used;
   return h("form", { class: "card", onsubmit: async (event) => {
     event.preventDefault();
     const quotas = Object.fromEntries(inputs.map(([name, , input]) =>
       [name, input.value === "" ? null : Number(input.value)]));
     if (await attempt(() => change({ quotas }), "The quotas are changed.")) again();
-  } }, h("h2", {}, "Quotas"),
-  h("p", {}, `In use: ${count(used.queues)} queues, ${count(used.messages)} messages, ${size(used.bytes)}.`),
+  } }, h("h2", {}, "Quotas"), usageFacts(usage),
   inputs.map(([, label, input]) => field(label, input)),
   h("button", { type: "submit" }, "Save the quotas"));
 }
@@ -109,10 +109,7 @@ function keyRow(number, key, act, again) {
     h("td", {}, key.enabled ? "enabled" : h("span", { class: "badge bad" }, "disabled")),
     h("td", {}, time(key.created_ms)), h("td", {}, key.expires_ms ? time(key.expires_ms) : "never"),
     h("td", {}, h("div", { class: "buttons" },
-      h("button", { type: "button", onclick: async () => {
-        const made = await attempt(() => ask("POST", `${path}/rotations`, {}));
-        if (made) await showSecret(made, again);
-      } }, "Rotate"),
+      h("button", { type: "button", onclick: () => rotate(path, key, again) }, "Rotate"),
       act(key.enabled ? "Disable" : "Enable", () => ask("PATCH", path, { enabled: !key.enabled })),
       h("button", { type: "button", class: "danger", onclick: () => formDialog({
         title: "Remove the key", text: `Clients that use ${key.key_id} are refused at once.`,
@@ -121,6 +118,25 @@ function keyRow(number, key, act, again) {
           await ask("DELETE", path);
           again();
         } }) }, "Remove"))));
+}
+
+async function addKey(number, again) {
+  const made = await formDialog({ title: "Add a key", action: "Make the key",
+    fields: [field("Valid for days (optional)", h("input", { name: "days", type: "number", min: "1",
+      max: String(DAYS_MAX) }), "Empty: it never expires.")],
+    act: (values) => ask("POST", pathOf(number, "/credentials"),
+      { lifetime_ms: values.get("days") ? Number(values.get("days")) * DAY_MS : null }) });
+  if (made) await showSecret(made, again);
+}
+
+async function rotate(path, key, again) {
+  const made = await formDialog({ title: "Rotate the key", action: "Make a new key",
+    text: `There will be a new key beside ${key.key_id}, which stays valid for a while.`,
+    fields: [field("Hours until the old key expires", h("input", { name: "hours", type: "number",
+      min: "0", max: "8760", value: "24", required: true }))],
+    act: (values) => ask("POST", `${path}/rotations`,
+      { grace_ms: Number(values.get("hours")) * HOUR_MS }) });
+  if (made) await showSecret(made, again);
 }
 
 async function showSecret(made, again) {
@@ -138,18 +154,4 @@ function setPassword(number) {
     fields: [field("New password", h("input", { type: "password", name: "password", required: true,
       autocomplete: "new-password" }))],
     act: (values) => ask("PUT", pathOf(number, "/password"), { password: values.get("password") }) });
-}
-
-function explainCard(number) {
-  const action = h("input", { required: true, value: "SendMessage" });
-  const queue = h("input", { required: true, placeholder: "ACCOUNT/NAME" });
-  const answer = h("div", { role: "status" });
-  return h("form", { class: "card", onsubmit: async (event) => {
-    event.preventDefault();
-    const found = await attempt(() => get(pathOf(number, "/may"),
-      { action: action.value, queue: queue.value }));
-    if (found) fill(answer, h("pre", { tabindex: "0" }, JSON.stringify(found, null, 2)));
-  } }, h("h2", {}, "What the policies allow"),
-  h("div", { class: "row" }, field("Operation", action), field("Queue", queue),
-    h("button", { type: "submit" }, "Explain")), answer);
 }

@@ -22,6 +22,7 @@ from dovemq.server.backups import Backups
 from dovemq.server.care import ClusterView, StoreCare
 from dovemq.server.measurements import Measurements
 from dovemq.server.metrics import Metrics
+from dovemq.server.predictions import Predictions
 from dovemq.server.sessions import LoginLimits, Sessions
 from dovemq.server.snapshots import Snapshots
 from dovemq.service import Service
@@ -121,12 +122,14 @@ class AdminContext:
     """The OpenAPI document, which `AdminApi` makes from all routes."""
     measurements: Measurements = field(default_factory=Measurements)
     backups: Backups | None = field(init=False)
+    predictions: Predictions = field(init=False)
     verifying: bool = False
     changing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while an account is read and then changed, if the change depends on what was read."""
 
     def __post_init__(self) -> None:
         self.backups = Backups(self.care) if self.care else None
+        self.predictions = Predictions(self.service, shared=self.cluster is not None)
 
     @property
     def now_ms(self) -> int:

@@ -56,6 +56,7 @@ LEAST = {
     "start task": Role.OPERATOR,
     "end task": Role.OPERATOR,
     "fail task": Role.OPERATOR,
+    "predict queue": Role.VIEWER,
     "show consistency": Role.VIEWER,
     "publish consistency": Role.OPERATOR,
     "show counters": Role.VIEWER,
@@ -110,6 +111,7 @@ OWN = {
     "start move",
     "cancel move",
     "show usage",
+    "predict queue",
     "show consistency",
     "publish consistency",
 }

@@ -35,3 +35,18 @@ export function size(bytes) {
 export const time = (ms) => (ms ? new Date(ms).toLocaleString() : "–");
 
 export const bytesOf = (text) => new TextEncoder().encode(text).length;
+
+// A time that was measured or predicted; null has no end.
+export function duration(ms) {
+  if (ms === undefined) return "–";
+  if (ms === null) return "without end";
+  if (ms < 1_000) return `${digits(ms)} ms`;
+  if (ms < 120_000) return `${digits(ms / 1_000)} s`;
+  return ms < 7_200_000 ? `${digits(ms / 60_000)} min` : `${digits(ms / 3_600_000)} h`;
+}
+
+// Three digits, as many as a figure from samples can have.
+export function digits(value) {
+  if (value >= 100) return WHOLE.format(Math.round(value));
+  return String(Number(value.toPrecision(value < 1 ? 2 : 3)));
+}

@@ -1,14 +1,22 @@
 """The prediction of a queue: measured beside predicted, sliders by mouse and by keyboard."""
 
+import os
 import re
-from typing import Any
+import time
+from typing import Any, Literal
 
 import boto3
-from playwright.sync_api import Locator, Page, expect
+import pytest
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
-from tests.console.site import Site
+from tests.console.accessibility import PHONE, check_accessible
+from tests.console.site import IMAGES, Site
+from tests.console.traffic import traffic
 
 MESSAGES = 12
+LEARNING_SECONDS = 60
+WINDOW: ViewportSize = {"width": 1280, "height": 860}
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def test_measured_and_predicted_figures_are_shown_side_by_side(site: Site, page: Page) -> None:
@@ -92,6 +100,42 @@ def test_viewer_may_ask_what_if(site: Site, stranger: Page) -> None:
     _slider(stranger, "Consumers").fill("2")
     expect(_figure(stranger, "Throughput", 2)).to_have_text(re.compile(r"^\d"))
     consumer.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_with_figures_is_accessible_and_fits_a_phone(
+    site: Site, browser: Browser, scheme: Any
+) -> None:
+    consumer = _handle(site, "assembly-fifth")
+    context = browser.new_context(viewport=PHONE, color_scheme=scheme, bypass_csp=True)
+    page = context.new_page()
+    site.log_in(page)
+    site.open_queue(page, "assembly-fifth", "prediction")
+    expect(page.get_by_role("img", name=re.compile("Response time"))).to_be_visible()
+    page.get_by_text("What is taken for granted").click()
+    expect(page.get_by_text("A service lasts from the receive")).to_be_visible()
+    check_accessible(page)
+    context.close()
+    consumer.close()
+
+
+@pytest.mark.skipif("DOVETEST_IMAGES" not in os.environ, reason="it rewrites docs/images")
+def test_pictures_of_predictions_are_taken(site: Site, browser: Browser) -> None:
+    site.queue("parcels")
+    with traffic(site, "parcels", per_second=8, consumers=2, service_seconds=0.15):
+        time.sleep(LEARNING_SECONDS)
+        for scheme in SCHEMES:
+            for name, viewport in (("prediction", WINDOW), ("prediction-phone", PHONE)):
+                context = browser.new_context(viewport=viewport, color_scheme=scheme)
+                page = context.new_page()
+                site.log_in(page)
+                site.open_queue(page, "parcels", "prediction")
+                expect(page.get_by_role("img", name=re.compile("Response time"))).to_be_visible()
+                _slider(page, "Consumers").fill("3")
+                expect(_slider(page, "Consumers")).to_have_attribute("aria-valuetext", "3")
+                page.wait_for_timeout(3_000)
+                page.screenshot(path=IMAGES / f"{name}-{scheme}.png", full_page=True)
+                context.close()
 
 
 def _handle(site: Site, name: str) -> Any:

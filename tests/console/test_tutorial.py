@@ -85,7 +85,6 @@ def reader(browser: Browser, tmp_path: Path) -> Iterator[Reader]:
 def test_tutorial_of_the_console_works_as_written(reader: Reader) -> None:
     page = reader.page
     assert reader.block("sh") == "make serve\n"
-    reader.env["PATH"] += os.pathsep
     reader.shell(f"{PASSWORD}\n")
     page.goto(reader.site.url)
     reader.fill("Account", "root")

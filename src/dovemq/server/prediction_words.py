@@ -74,7 +74,7 @@ def _outcome(document: Document) -> str:
         )
     used = document["predicted"]["utilisation"]["value"]
     return (
-        f"The consumers are busy {used:.0%} of the time. The queue saturates at "
+        f"The consumers are busy {100 * used:.0f} % of the time. The queue saturates at "
         f"{_rate(saturation)} messages per second."
     )
 
@@ -101,7 +101,7 @@ def _special(
         )
     if repeated >= _REPEATED_NOTED:
         yield (
-            f"{repeated:.0%} of the receives repeat a message; the model handles each message once."
+            f"{100 * repeated:.0f} % of the receives repeat a message; the model handles each message once."
         )
     if divided:
         yield (

@@ -1,6 +1,6 @@
 // A chart of response times by arrival rate: a line with its band, and marks beside it.
 import { ceiling, svg, text } from "./chart.js";
-import { fill, h } from "./dom.js";
+import { fill, h, setText } from "./dom.js";
 import { digits, duration } from "./format.js";
 
 const HEIGHT = 300;
@@ -9,6 +9,7 @@ const RIGHT = 12;
 const TOP = 26;
 const BOTTOM = 44;
 const WIDTH_MIN = 300;
+const NARROW = 480;
 const ROOM = 1.15;
 // Times rise without end before the saturation, so the scale ends at the time for this load.
 const LOAD_SHOWN = 0.9;
@@ -18,14 +19,16 @@ export class BandChart {
     this.title = title;
     this.picture = svg("svg", { role: "img" });
     this.frame = h("div", {}, this.picture);
-    const items = legend.map(([key, label]) => h("li", {},
-      h("span", { class: `key ${key}`, "aria-hidden": "true" }), label));
+    this.labels = new Map(legend.map((key) => [key, h("span")]));
+    const items = legend.map((key) => h("li", {},
+      h("span", { class: `key ${key}`, "aria-hidden": "true" }), this.labels.get(key)));
     this.element = h("figure", { class: "chart" }, h("figcaption", {}, title),
       h("ul", { class: "legend" }, items), this.frame);
   }
 
-  // points: {rate, mean, value, low, high}; marks: {rate, time, key}; said: what readers hear.
-  show({ points, saturation, rate, marks, said }) {
+  // points: {rate, mean, value, low, high}; marks: {rate, time, key}; labels: by key; said: what readers hear.
+  show({ points, saturation, rate, marks, labels, said }) {
+    for (const [key, label] of Object.entries(labels)) setText(this.labels.get(key), label);
     const width = Math.max(this.frame.clientWidth, WIDTH_MIN);
     const plot = new Plot(width, points, saturation, rate, marks);
     this.picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
@@ -35,6 +38,12 @@ export class BandChart {
       ...marks.filter((mark) => mark.time !== null && mark.time !== undefined)
         .map((mark) => plot.mark(mark)));
   }
+}
+
+// The next larger one of 1, 2 and 5 times a power of ten.
+function stepOf(value) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [1, 2, 5, 10].find((each) => each * power >= value) * power;
 }
 
 class Plot {
@@ -63,12 +72,9 @@ class Plot {
       return [svg("line", { x1: LEFT, x2: this.width - RIGHT, y1: at, y2: at, class: "grid" }),
         text(LEFT - 6, at + 4, duration(share * this.top), "end")];
     });
-    const steps = this.width < 480 ? 3 : 6;
-    const columns = Array.from({ length: steps }, (_, index) => {
-      const rate = (index / (steps - 1)) * this.end;
-      const anchor = index === 0 ? "start" : index === steps - 1 ? "end" : "middle";
-      return text(this.x(rate), HEIGHT - BOTTOM + 16, digits(rate), anchor);
-    });
+    const step = stepOf(this.end / (this.width < NARROW ? 4 : 8));
+    const columns = Array.from({ length: Math.floor(this.end / step) + 1 }, (_, index) =>
+      text(this.x(index * step), HEIGHT - BOTTOM + 16, digits(index * step), "middle"));
     return [...rows, ...columns,
       text((LEFT + this.width) / 2, HEIGHT - 8, "messages that arrive per second", "middle"),
       text(2, 12, "response time", "start")];

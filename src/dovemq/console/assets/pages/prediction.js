@@ -30,9 +30,8 @@ export async function predictionTab({ frame, every, alive, account, name }) {
   const summary = h("p", { class: "summary" });
   const facts = h("p", { class: "hint" });
   const table = figureTable();
-  const chart = new BandChart({ title: "Response time by arrival rate", legend: [
-    ["s0", "percentile, predicted"], ["band", "its band of 95 %"], ["s1", "mean, predicted"],
-    ["s2", "percentile, measured"]] });
+  const chart = new BandChart({ title: "Response time by arrival rate",
+    legend: ["s0", "band", "s1", "s2"] });
   const picture = h("div", { class: "card", hidden: true }, chart.element);
   const assumptions = h("ul");
   const method = h("p", { class: "hint" });
@@ -70,7 +69,7 @@ export async function predictionTab({ frame, every, alive, account, name }) {
 }
 
 function factsOf({ measured, window_seconds: seconds }) {
-  const minutes = digits(seconds / 60);
+  const minutes = (seconds / 60).toFixed(1);
   return `Measured here in the last ${minutes} minutes: ${count(measured.sent)} sent, ` +
     `${count(measured.settled)} deleted by ${count(measured.consumers)} ` +
     `${measured.consumers === 1 ? "consumer" : "consumers"}; times of ` +
@@ -89,7 +88,7 @@ function figureTable() {
     h("thead", {}, h("tr", {}, heads.map((label, index) =>
       h("th", { scope: "col", class: index ? "number" : null }, label)))), body);
   return {
-    element: h("div", { class: "frame", tabindex: "0", role: "region",
+    element: h("div", { class: "frame spaced", tabindex: "0", role: "region",
       "aria-label": "Measured and predicted" }, table),
     show({ measured, as_measured: before, predicted, scenario }) {
       ROWS.forEach(([label, of, predict, write], index) => {
@@ -126,6 +125,8 @@ function showCurve(chart, { predicted, measured, scenario }) {
   const saturation = predicted.saturation_rate.value;
   const time = duration(predicted.response_ms.quantile.value);
   chart.show({ points, saturation, rate: scenario.arrival_rate, marks,
+    labels: { s0: `${percentile} % within, predicted`, band: "its band of 95 %",
+      s1: "mean, predicted", s2: `${percentile} % within, measured` },
     said: `At ${perSecond(scenario.arrival_rate)} ${percentile} % of the responses take at most ` +
       `${time}. The queue saturates at ${perSecond(saturation)}.` });
 }
@@ -165,7 +166,7 @@ function whatIf(changed) {
       target_ms: target.checkValidity() ? target.value : "" }),
     show({ measured, predicted, scenario }) {
       if (predicted && unit === null)
-        unit = nice(2 * Math.max(predicted.saturation_rate.value, scenario.arrival_rate)) / RATE_STEPS;
+        unit = rateMost(predicted, scenario) / RATE_STEPS;
       const known = unit !== null && scenario.arrival_rate !== null;
       rate.follow(known ? scenario.arrival_rate : null);
       sliders.consumers.widen(Math.max(20, 4 * measured.consumers));
@@ -176,10 +177,9 @@ function whatIf(changed) {
   };
 }
 
-const nice = (value) => {
-  const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 5, 10].find((each) => each * power >= value) * power;
-};
+// The right end of the slider: twice what the consumers can handle.
+const rateMost = (predicted, scenario) =>
+  Number((2 * Math.max(predicted.saturation_rate.value, scenario.arrival_rate)).toPrecision(2));
 
 function slider(label, { min, max, step }, write) {
   const input = h("input", { type: "range", min, max, step, disabled: true });

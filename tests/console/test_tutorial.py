@@ -141,13 +141,15 @@ def _redrive(reader: Reader) -> None:
 
 def _predict(reader: Reader) -> None:
     page = reader.page
-    (reader.place / "parcels.py").write_text(reader.block("python"))
-    setting, command = reader.block("sh").splitlines()
-    assert (setting, command) == ('eval "$(dovemq env)"', "python parcels.py")
-    program = subprocess.Popen([sys.executable, "parcels.py"], env=reader.env, cwd=reader.place)
+    (reader.place / "letters.py").write_text(reader.block("python"))
+    *commands, setting, serving = reader.block("sh").splitlines()
+    reader.blocks.insert(0, ("sh", "\n".join(commands)))
+    reader.shell()
+    assert (setting, serving) == ('eval "$(dovemq env)"', "python letters.py")
+    program = subprocess.Popen([sys.executable, "letters.py"], env=reader.env, cwd=reader.place)
     try:
         reader.click("link", "Queues")
-        reader.click("link", "parcels")
+        reader.click("link", "letters")
         reader.click("link", "Prediction")
         expect(page.get_by_text("The queue saturates at")).to_be_visible(timeout=90_000)
         for heading in ("Measured", "Predicted for this load"):

@@ -101,7 +101,8 @@ def _special(
         )
     if repeated >= _REPEATED_NOTED:
         yield (
-            f"{100 * repeated:.0f} % of the receives repeat a message; the model handles each message once."
+            f"{100 * repeated:.0f} % of the receives repeat a message; the model handles each "
+            "message once."
         )
     if divided:
         yield (

@@ -56,7 +56,7 @@ MODEL: Final = (
 )
 BAND: Final = (
     "95 %: each parameter goes to the ends of its interval, and the changes are combined as the "
-    "root of the sum of their squares (variance estimates recovery)"
+    "root of the sum of their squares, on a logarithmic scale (variance estimates recovery)"
 )
 
 

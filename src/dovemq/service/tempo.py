@@ -177,9 +177,16 @@ class Tempo:
             return sum(getattr(slot, name) for slot in slots)
 
         return TempoWindow(
-            (now_ms - since_ms) / 1_000,
-            *map(total, ("sent", "received", "repeated", "hits", "settled")),
-            *map(joined, ("gaps", "waits", "services", "responses")),
+            seconds=(now_ms - since_ms) / 1_000,
+            sent=total("sent"),
+            received=total("received"),
+            repeated=total("repeated"),
+            hits=total("hits"),
+            settled=total("settled"),
+            gaps=joined("gaps"),
+            waits=joined("waits"),
+            services=joined("services"),
+            responses=joined("responses"),
         )
 
     def _follow(

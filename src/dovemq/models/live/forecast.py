@@ -2,8 +2,8 @@
 
 The band has the method of variance estimates recovery (Zou and Donner 2008): each parameter alone
 goes to the ends of its interval, and the changes that this makes are combined as the root of the
-sum of their squares. It covers what the samples leave open about the parameters. It does not cover
-the error of the model itself.
+sum of their squares, on the scale of logarithms. It covers what the samples leave open about the
+parameters. It does not cover the error of the model itself.
 """
 
 import math
@@ -30,6 +30,8 @@ CURVE_SHARES: Final = (
 """The loads of a curve, as shares of the arrival rate that saturates the queue."""
 SERVICE_NODES_MAX: Final = 64
 """Measured service times that stand for all of them, at equal distances in their order."""
+_LOG_MAX: Final = 700.0
+"""The exponential of more overflows; such a band has no end."""
 _PARAMETERS: Final = ("arrival_rate", "arrival_scv", "service_time", "service_scv")
 
 
@@ -191,10 +193,22 @@ def _band(
     value = float(getattr(middle, name))
     if math.isinf(value):
         return LiveFigure(value, value, value, samples)
+    if value <= 0.0:
+        highest = max((getattr(each, name) for pair in ends for each in pair), default=value)
+        return LiveFigure(value, value, float(highest), samples)
     below = above = 0.0
     for pair in ends:
         found = [float(getattr(each, name)) for each in pair]
-        below += max(value - min(found), 0.0) ** 2
-        above += max(max(found) - value, 0.0) ** 2
-    low = max(value - math.sqrt(below), 0.0)
-    return LiveFigure(value, low, value + math.sqrt(above), samples)
+        below += _log_ratio(value, min(found)) ** 2
+        above += _log_ratio(max(found), value) ** 2
+    low, high = math.exp(-math.sqrt(below)), math.inf
+    if (width := math.sqrt(above)) < _LOG_MAX:
+        high = math.exp(width)
+    return LiveFigure(value, value * low, value * high, samples)
+
+
+def _log_ratio(larger: float, smaller: float) -> float:
+    """Returns log(larger/smaller), and 0 if it is not larger."""
+    if larger <= smaller:
+        return 0.0
+    return math.inf if smaller <= 0.0 or math.isinf(larger) else math.log(larger / smaller)

@@ -78,7 +78,7 @@ export async function messagesTab({ frame, account, name, queue, alive }) {
       back.disabled = state.page === 0;
       forth.disabled = page.next === null;
       const looked = page.looked === undefined ? "" : ` among ${count(page.looked)}`;
-      setText(status, `${count(page.messages.length)} messages${looked}, at ${new Date().toLocaleTimeString()}`);
+      setText(status, `${count(page.messages.length)} ${page.messages.length === 1 ? "message" : "messages"}${looked}, at ${new Date().toLocaleTimeString()}`);
     });
   }
 

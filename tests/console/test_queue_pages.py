@@ -195,6 +195,22 @@ def test_clients_and_partitions_are_shown(site: Site, page: Page) -> None:
     expect(page.get_by_text("Nobody has published figures")).to_be_visible()
 
 
+def test_map_shows_loads_and_shares_of_partitions_that_size_themselves(
+    site: Site, page: Page
+) -> None:
+    site.queue("elastic", Partitions="auto", PartitionsMin="2")
+    client = _receive(site, "elastic")
+    site.open_queue(page, "elastic", "partitions")
+    tiles = page.get_by_role("region", name="Map").get_by_role("listitem")
+    expect(tiles).to_have_count(2)
+    expect(tiles.filter(has_text="y 1.00")).to_have_count(1)
+    expect(tiles.filter(has_text="draining")).to_have_count(1)
+    expect(page.get_by_text("No message was exchanged between partitions.")).to_be_visible()
+    decision = page.get_by_role("row").filter(has_text="add partition")
+    expect(decision.filter(has_text="partitions_min 2")).to_be_visible()
+    client.close()
+
+
 def test_messages_leave_and_come_as_json_lines(site: Site, page: Page, tmp_path: Path) -> None:
     site.queue("orders")
     site.queue("copy")

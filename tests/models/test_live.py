@@ -32,8 +32,8 @@ TRIALS = 200
 def _known(rate: float, arrival_scv: float = 1.0) -> LiveCalibration:
     mean = math.fsum(EXPONENTIAL) / NODES
     nodes = tuple(each / mean for each in EXPONENTIAL)
-    figures = (known_figure(each) for each in (rate, arrival_scv, 1.0, 1.0))
-    return LiveCalibration(*figures, nodes)
+    one = known_figure(1.0)
+    return LiveCalibration(known_figure(rate), known_figure(arrival_scv), one, one, nodes)
 
 
 @pytest.mark.parametrize("servers", [1, 3, 10])

@@ -137,7 +137,7 @@ def _document(observed: _Observed, what_if: WhatIf) -> Document:
         predicted = _predicted(wanted, scenario)
         predicted["curve"] = [_point(each) for each in curve(wanted, scenario)]
         state = PREDICTED if predicted["stable"] else UNSTABLE
-    document = {
+    document: Document = {
         "state": state,
         "window_seconds": round(window.seconds, 1),
         "measured": _measured(observed, known, level),

@@ -115,7 +115,7 @@ class Tempo:
     def sent(self, queue: Queue, count: int, now_ms: int) -> None:
         """Messages were sent in one request."""
         tempo = self._queues.get(queue.number) or self._add(queue.number, now_ms)
-        if tempo is None:
+        if tempo is None or not count:
             return
         slot = tempo.slot(now_ms)
         now_ns = self._timer_ns()

@@ -2,7 +2,6 @@
 
 import os
 import re
-import time
 from typing import Any, Literal
 
 import boto3
@@ -123,7 +122,7 @@ def test_page_with_figures_is_accessible_and_fits_a_phone(
 def test_pictures_of_predictions_are_taken(site: Site, browser: Browser) -> None:
     site.queue("parcels")
     with traffic(site, "parcels", per_second=8, consumers=2, service_seconds=0.15):
-        time.sleep(LEARNING_SECONDS)
+        _wait(browser, LEARNING_SECONDS)
         for scheme in SCHEMES:
             for name, viewport in (("prediction", WINDOW), ("prediction-phone", PHONE)):
                 context = browser.new_context(viewport=viewport, color_scheme=scheme)
@@ -148,6 +147,12 @@ def _handle(site: Site, name: str) -> Any:
         [message] = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=20)["Messages"]
         sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
     return sqs
+
+
+def _wait(browser: Browser, seconds: int) -> None:
+    page = browser.new_page()
+    page.wait_for_timeout(seconds * 1_000)
+    page.close()
 
 
 def _slider(page: Page, label: str) -> Locator:

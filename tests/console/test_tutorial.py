@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -18,6 +19,9 @@ from tests.console.site import IMAGES, PASSWORD, Site, problems_of
 DOCUMENT = "docs/tutorial/console.md"
 SECONDS_MAX = 120
 ENDED_SECONDS = 30
+
+
+Role = Literal["button", "link"]
 
 
 class Reader:
@@ -52,9 +56,9 @@ class Reader:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def click(self, role: str, name: str, inside: Locator | None = None) -> None:
+    def click(self, role: Role, name: str, inside: Locator | None = None) -> None:
         self.word(name)
-        (inside or self.page).get_by_role(role, name=name, exact=True).click()  # type: ignore[arg-type]
+        (inside or self.page).get_by_role(role, name=name, exact=True).click()
 
     def fill(self, name: str, value: str) -> None:
         self.word(name)

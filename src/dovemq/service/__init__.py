@@ -155,7 +155,7 @@ def build_service(
     observer = observer or Observer()
     accounts = Accounts(store.catalogue, clock, root)
     queues = Queues(store, clock, observer, polls, accounts, strict=strict_aws)
-    messages = Messages(store, clock, observer, polls, ByteQuotas(store, accounts), tempo)
+    messages = Messages(store, clock, tempo, observer, polls, ByteQuotas(store, accounts))
     return Service(
         store,
         clock,

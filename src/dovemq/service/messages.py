@@ -41,10 +41,10 @@ class Messages:
         self,
         store: Store,
         clock: Clock,
+        tempo: Tempo,
         observer: Observer,
         polls: Polls,
         quotas: ByteQuotas,
-        tempo: Tempo,
     ) -> None:
         self._store = store
         self._quotas = quotas

@@ -35,7 +35,7 @@ _NS_PER_MS: Final = 1_000_000
 
 
 class TempoWindow(Struct, frozen=True):
-    """What a queue did in the last `seconds`; times are in milliseconds.
+    """The work of a queue in the last `seconds`; times are in milliseconds.
 
     `repeated` messages were received before; `hits` are receives that found a message.
     """
@@ -84,7 +84,7 @@ class _QueueTempo:
         self.slots: deque[_Slot] = deque([_Slot(now_ms // SLOT_MS, 1)], maxlen=SLOTS)
         self.last_sent_ns: int | None = None
         self.followed: dict[tuple[int, int], _Followed] = {}
-        """By partition and sequence, the first received first."""
+        """Messages by partition and sequence, the first received first."""
 
     def slot(self, now_ms: int) -> _Slot:
         last = self.slots[-1]

@@ -1,33 +1,39 @@
 """The cost of viewers of the console for the server: `python -m bench.console`.
 
 Fills queues, lets viewers ask what the pages ask each second, and reads the processor time of the
-server before and after. The same time without viewers is taken off.
+server: first while nothing else happens, less the same time without viewers, then beside loads of
+messages that are sent, received and deleted, with and without viewers in turn.
 """
 
 import argparse
 import base64
 import json
-import tempfile
+import statistics
 import threading
 import time
 import urllib.request
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, Final
 
-from bench.measured import cpu_seconds
+import uvloop
+
+from bench.measured import access_of, cpu_seconds, create_queue, dovemq_server
+from bench.path import SHAPES, Contestant, cpu_ms
 from dovemq.testing.local_server import LocalServer
 
 BATCH: Final = 100
 FILLERS: Final = 4
 SHARE_MAX: Final = 0.05
 """The share of a core that all viewers together may take."""
+RATIO_MAX: Final = 1.1
+"""The CPU of a load beside viewers, divided by that of the load alone."""
 PAGES: Final = (
     "/v1/overview",
     "/v1/overview/queues?limit=50&sort=visible&order=down",
     "/v1/overview/queues?limit=50&sort=name&contains=9",
     "/v1/queues/{account}/q-0007/history",
+    "/v1/queues/{account}/bench/prediction",
 )
 
 
@@ -69,26 +75,75 @@ def fill(asker: Asker, queues: int, messages: int) -> None:
         list(pool.map(one, range(queues)))
 
 
-def watch(asker: Asker, viewers: int, seconds: float) -> list[float]:
-    """Viewers ask for a page each second; returns the times of their answers."""
-    end = time.monotonic() + seconds
-    times: list[float] = []
+class Viewers:
+    """Viewers who ask for a page each second while the block runs; `times` are of their answers."""
 
-    def view(number: int) -> None:
-        path = PAGES[number % len(PAGES)].format(account=asker.account)
-        time.sleep(number / max(viewers, 1))
-        while time.monotonic() < end:
+    def __init__(self, asker: Asker, count: int) -> None:
+        self.times: list[float] = []
+        self._asker = asker
+        self._ended = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._view, args=(number, number / max(count, 1)))
+            for number in range(count)
+        ]
+
+    def __enter__(self) -> "Viewers":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._ended.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _view(self, number: int, pause: float) -> None:
+        path = PAGES[number % len(PAGES)].format(account=self._asker.account)
+        while not self._ended.wait(pause):
             begun = time.monotonic()
-            asker.ask("GET", path)
-            times.append(time.monotonic() - begun)
-            time.sleep(max(0.0, begun + 1 - time.monotonic()))
+            self._asker.ask("GET", path)
+            took = time.monotonic() - begun
+            self.times.append(took)
+            pause = max(0.0, 1 - took)
 
-    threads = [threading.Thread(target=view, args=(number,)) for number in range(viewers)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return times
+
+def lifecycles(server: LocalServer, asker: Asker, args: argparse.Namespace) -> float:
+    """Prints CPU per 1,000 lifecycles without and with viewers, in turn; returns the ratio."""
+    access = access_of(server)
+    url = uvloop.run(create_queue(access))
+    contestant = Contestant("dovemq", server.pid, access, url)
+    shape = SHAPES[0]
+
+    def spent(viewers: int) -> float:
+        with Viewers(asker, viewers):
+            return uvloop.run(cpu_ms(contestant, shape, args.lifecycles))
+
+    spent(0)
+    pairs = [(spent(0), spent(args.viewers)) for _ in range(args.rounds)]
+    without, beside = (statistics.median(each) for each in zip(*pairs, strict=True))
+    ratio = statistics.median(b / a for a, b in pairs)
+    print(
+        f"CPU of {shape.name} per 1,000 lifecycles, medians of {args.rounds}: "
+        f"{without:.1f} ms alone, {beside:.1f} ms beside {args.viewers} viewers, ratio {ratio:.3f}"
+    )
+    return ratio
+
+
+def share(server: LocalServer, asker: Asker, args: argparse.Namespace) -> float:
+    """Prints what viewers take of a core while nothing else happens."""
+    begun = cpu_seconds(server.pid)
+    time.sleep(args.seconds)
+    idle = (cpu_seconds(server.pid) - begun) / args.seconds
+    begun = cpu_seconds(server.pid)
+    with Viewers(asker, args.viewers) as viewers:
+        time.sleep(args.seconds)
+    found = (cpu_seconds(server.pid) - begun) / args.seconds - idle
+    times = sorted(viewers.times)
+    print(f"idle {idle:.1%} of a core; {args.viewers} viewers {found:.1%} more")
+    print(
+        f"answers: median {times[len(times) // 2] * 1e3:.0f} ms, slowest {times[-1] * 1e3:.0f} ms"
+    )
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -97,25 +152,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--messages", type=int, default=1_000_000, help="messages in all")
     parser.add_argument("--viewers", type=int, default=20, help="number of viewers")
     parser.add_argument("--seconds", type=float, default=30, help="length of each measurement")
+    parser.add_argument("--rounds", type=int, default=5, help="pairs of loads; 0: no load")
+    parser.add_argument(
+        "--lifecycles", type=int, default=25_600, help="messages that each load handles"
+    )
     args = parser.parse_args(arguments)
-    with (
-        tempfile.TemporaryDirectory() as directory,
-        LocalServer(Path(directory) / "data") as server,
-    ):
+    with dovemq_server() as server:
         asker = Asker(server)
         fill(asker, args.queues, args.messages)
-        begun = cpu_seconds(server.pid)
-        time.sleep(args.seconds)
-        idle = (cpu_seconds(server.pid) - begun) / args.seconds
-        begun = cpu_seconds(server.pid)
-        times = sorted(watch(asker, args.viewers, args.seconds))
-        busy = (cpu_seconds(server.pid) - begun) / args.seconds
-    share = busy - idle
-    print(f"idle {idle:.1%} of a core; {args.viewers} viewers {share:.1%} more")
-    print(
-        f"answers: median {times[len(times) // 2] * 1e3:.0f} ms, slowest {times[-1] * 1e3:.0f} ms"
-    )
-    return int(share > SHARE_MAX)
+        uvloop.run(create_queue(access_of(server)))
+        taken = share(server, asker, args)
+        ratio = lifecycles(server, asker, args) if args.rounds else 1.0
+    return int(taken > SHARE_MAX or ratio > RATIO_MAX)
 
 
 if __name__ == "__main__":

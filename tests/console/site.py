@@ -4,6 +4,7 @@ import base64
 import json
 import urllib.request
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -11,6 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from dovemq.testing.local_server import LocalServer
 
+IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 PASSWORD = "correct horse battery"
 WAIT_MS_MAX = 30_000
 """Far longer than any page takes."""

@@ -2,27 +2,22 @@
 
 import os
 import re
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Browser, Page, expect
 
 from dovemq.console import ROOT, Console
 from dovemq.http import HttpRequest
+from tests.console.accessibility import PHONE, check_accessible
 from tests.console.flows import Flows
-from tests.console.site import Site, problems_of
+from tests.console.site import IMAGES, Site, problems_of
 
-AXE = files("axe_core_python") / "axe.min.js"
-IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 QUEUES = 1_000
-SERIOUS = ("serious", "critical")
-PHONE: ViewportSize = {"width": 390, "height": 800}
 TABS = (
-    "", "messages", "send", "moves", "attributes", "clients", "partitions", "consistency",
-    "transfer",
+    "", "messages", "send", "moves", "attributes", "clients", "partitions", "prediction",
+    "consistency", "transfer",
 )  # fmt: skip
 
 
@@ -134,29 +129,17 @@ def test_pages_are_accessible_and_fit_a_phone(site: Site, browser: Browser, sche
     page = context.new_page()
     page.goto(site.url + ROOT)
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
-    check_access(page)
+    check_accessible(page)
     site.log_in(page)
-    check_access(page)
+    check_accessible(page)
     places = [("queues",), ("accounts",), ("audit",), ("accounts", site.account), ("account",)]
     for place in [*places, *(("queues", site.account, dead, tab) for tab in TABS)]:
         site.open(page, *place)
         expect(page.locator("h1").first).not_to_have_text("Overview")
         expect(page.locator("main")).not_to_be_empty()
-        check_access(page)
+        check_accessible(page)
     context.close()
     assert problems == []
-
-
-def check_access(page: Page) -> None:
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    serious = [
-        (each["id"], each["nodes"][0]["html"])
-        for each in found["violations"]
-        if each["impact"] in SERIOUS
-    ]
-    assert serious == [], page.url
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, page.url
 
 
 @pytest.mark.skipif("DOVETEST_IMAGES" not in os.environ, reason="it rewrites docs/images")

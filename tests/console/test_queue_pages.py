@@ -98,6 +98,33 @@ def test_selected_messages_are_moved_and_deleted(site: Site, page: Page) -> None
     assert site.bodies(dead) == []
 
 
+def test_messages_that_match_a_search_are_moved_at_a_rate_until_it_is_cancelled(
+    site: Site, page: Page
+) -> None:
+    _, dead = site.dead_letters(0)
+    site.send(dead, *(f"{'red' if number % 2 else 'blue'} {number}" for number in range(120)))
+    site.queue("repair")
+    site.open_queue(page, dead, "messages")
+    begin = page.get_by_role("button", name="Move all that match")
+    expect(begin).to_be_disabled()
+    page.get_by_label("Search").fill("red")
+    page.get_by_role("button", name="Look").click()
+    begin.click()
+    page.get_by_label("To the queue").fill("repair")
+    page.get_by_label("Messages per second").fill("1")
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("button", name="Cancel the move").click()
+    expect(page.get_by_text("moved: the move was cancelled")).to_be_visible()
+    assert 0 < len(site.bodies("repair")) < 60
+    begin.click()
+    page.get_by_label("To the queue").fill("repair")
+    page.get_by_label("Messages per second").fill("500")
+    page.get_by_role("button", name="Begin").click()
+    expect(page.get_by_text("moved: all that match")).to_be_visible()
+    assert all(body.startswith("blue") for body in site.bodies(dead))
+    assert len(site.bodies("repair")) == 60
+
+
 def test_purge_needs_the_name_of_the_queue(site: Site, page: Page) -> None:
     site.queue("orders")
     site.send("orders", "a", "b")
@@ -166,6 +193,22 @@ def test_clients_and_partitions_are_shown(site: Site, page: Page) -> None:
     expect(page.get_by_role("row").filter(has_text="active")).to_have_count(3)
     site.open_queue(page, "wide", "consistency")
     expect(page.get_by_text("Nobody has published figures")).to_be_visible()
+
+
+def test_map_shows_loads_and_shares_of_partitions_that_size_themselves(
+    site: Site, page: Page
+) -> None:
+    site.queue("elastic", Partitions="auto", PartitionsMin="2")
+    client = _receive(site, "elastic")
+    site.open_queue(page, "elastic", "partitions")
+    tiles = page.get_by_role("region", name="Map").get_by_role("listitem")
+    expect(tiles).to_have_count(2)
+    expect(tiles.filter(has_text="y 1.00")).to_have_count(1)
+    expect(tiles.filter(has_text="draining")).to_have_count(1)
+    expect(page.get_by_text("No message was exchanged between partitions.")).to_be_visible()
+    decision = page.get_by_role("row").filter(has_text="add partition")
+    expect(decision.filter(has_text="partitions_min 2")).to_be_visible()
+    client.close()
 
 
 def test_messages_leave_and_come_as_json_lines(site: Site, page: Page, tmp_path: Path) -> None:

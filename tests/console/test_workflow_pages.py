@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.console.accessibility import PHONE, check_accessible
 from tests.console.flows import Flows
 from tests.console.site import Site, problems_of
-from tests.console.test_pages import PHONE, check_access
 from tests.server.test_admin_consistency import COUNTS
 
 
@@ -229,10 +229,10 @@ def test_pages_of_workflows_are_accessible_and_fit_a_phone(
     ):
         site.open(page, *place)
         expect(page.locator(shown).first).to_be_attached()
-        check_access(page)
+        check_accessible(page)
     site.open(page, *root)
     page.get_by_role("button", name="Figures of").first.click()
     expect(page.get_by_role("dialog")).to_be_visible()
-    check_access(page)
+    check_accessible(page)
     context.close()
     assert problems == []

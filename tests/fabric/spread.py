@@ -166,7 +166,7 @@ class Tally(Observer):
         self.exchanged_messages: list[Message] = []
         self.looks = 0
 
-    def exchanged(self, queue: Queue, leases: Sequence[Lease]) -> None:
+    def exchanged(self, queue: Queue, leases: Sequence[Lease], target: int) -> None:
         self.exchanged_messages += [lease.message for lease in leases]
 
     def monitored(self, queue: Queue, partitions: int) -> None:

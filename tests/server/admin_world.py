@@ -89,6 +89,7 @@ class World:
             self.clock,
             lambda: f"id-{next(ids)}",
             observer=self.meter,
+            timer_ns=lambda: self.clock.now_ms() * 1_000_000,
         )
         self.care = FakeCare()
         self.audit = MemoryAudit()

@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from dovemq.core.commands import Lease, Receipt
+from dovemq.core.message import Message
 from dovemq.core.queue import QueueKey
 from dovemq.server.control_audit import ControlAudit
+from dovemq.server.metrics import Metrics
 from tests.server.admin_world import ACCOUNT, World
 
 
@@ -74,6 +77,26 @@ async def test_queue_that_sizes_itself_is_explained(tmp_path: Path) -> None:
     assert "by bounds" in found["sentences"][1]
     assert len(found["sentences"]) == 2
     assert found["actions"] == []
+
+
+async def test_shares_of_clients_exchanges_and_owners_are_shown(tmp_path: Path) -> None:
+    world = await sized(tmp_path)
+    world.context.metrics = Metrics(world.service, world.meter, 10, [])
+    queue = await world.service.queues.find(QueueKey(ACCOUNT, "jobs"))
+    message = Message("m", 1, "x", 0, ACCOUNT)
+    leases = [Lease(message, Receipt(queue.number, 0, number, 1, 0), 1, 0) for number in range(3)]
+    world.meter.exchanged(queue, leases, 1)
+    world.meter.exchanged(queue, leases[:1], 2)
+    found = await explained(world)
+    assert found["flows"] == [
+        {"source": 0, "target": 1, "messages": 3},
+        {"source": 0, "target": 2, "messages": 1},
+    ]
+    (partition,) = found["partitions"]
+    assert (partition["producer_share"], partition["consumer_share"]) == (0.0, 0.0)
+    assert found["owners"] == {}, "this server shares its store with nobody"
+    world.meter.removed(queue)
+    assert (await explained(world))["flows"] == []
 
 
 async def test_explanation_has_the_last_actions_of_the_controller(tmp_path: Path) -> None:

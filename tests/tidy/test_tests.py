@@ -14,6 +14,7 @@ MAY_SKIP: Mapping[str, str] = {
     "tests/acceptance/programs.py": "programs of other languages; fails under CI=true",
     "tests/clusters/test_limited_service.py": "a machine whose control groups we may not use",
     "tests/console/test_pages.py": "it takes the pictures of the documents: DOVETEST_IMAGES=1",
+    "tests/console/test_prediction.py": "it takes pictures of the documents: DOVETEST_IMAGES=1",
     "tests/pipeline/conftest.py": "a machine without Java; fails under CI=true",
     "tests/pipeline/test_sweep.py": "a cluster whose executors compile a kernel: make test-full",
     "tests/unit/test_cpu_quota.py": "a machine whose control groups we may not use",

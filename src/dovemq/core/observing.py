@@ -34,8 +34,8 @@ class Observer:
     def redriven(self, queue: Queue, leases: Sequence[Lease]) -> None:
         """Another queue adopted the messages: a dead-letter queue or the target of a move."""
 
-    def exchanged(self, queue: Queue, leases: Sequence[Lease]) -> None:
-        """Another partition of the queue adopted the messages; the leases were given to nobody."""
+    def exchanged(self, queue: Queue, leases: Sequence[Lease], target: int) -> None:
+        """The partition `target` of the queue adopted the messages; nobody got the leases."""
 
     def looked(self, queue: Queue, found: int) -> None:
         """A receive looked into a partition: a hit, or a miss if `found` is 0."""

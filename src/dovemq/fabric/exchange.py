@@ -103,4 +103,4 @@ class Exchange:
         receipts = [lease.receipt for lease in leases]
         partition = self._store.partition(queue, source)
         await partition.settle(receipts, self._clock.now_ms(), moved=True)
-        self._observer.exchanged(queue, leases)
+        self._observer.exchanged(queue, leases, target)

@@ -22,6 +22,8 @@ DRAINING: Final = "draining"
 class ExplainedPartition(Struct, frozen=True):
     """Figures of a partition. `held` counts leased and delayed messages.
 
+    `producer_share` and `consumer_share` are x_i and y_i, its shares of all clients of the queue.
+
     The others are None unless the queue sizes itself. `capacity_measured` is None as long as the
     partition has not worked enough. `operations` and `utilisation` are those of the last second.
     """
@@ -32,6 +34,8 @@ class ExplainedPartition(Struct, frozen=True):
     held: int
     producers: int | None = None
     consumers: int | None = None
+    producer_share: float | None = None
+    consumer_share: float | None = None
     load: float | None = None
     capacity: float | None = None
     capacity_measured: float | None = None
@@ -90,6 +94,8 @@ def _explained(queue: Queue, view: LoadView, standing: PartitionStanding) -> Exp
         load.held,
         load.producers,
         load.consumers,
+        standing.producer_share,
+        standing.consumer_share,
         standing.load,
         load.capacity,
         view.measured_capacity(queue, number),

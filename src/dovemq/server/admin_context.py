@@ -24,6 +24,7 @@ from dovemq.server.care import ClusterView, StoreCare
 from dovemq.server.consistency_history import ConsistencyHistory
 from dovemq.server.measurements import Measurements
 from dovemq.server.metrics import Metrics
+from dovemq.server.predictions import Predictions
 from dovemq.server.sessions import LoginLimits, Sessions
 from dovemq.server.snapshots import Snapshots
 from dovemq.service import Service
@@ -129,6 +130,7 @@ class AdminContext:
     """The number of messages among which a receive of the queue draws here."""
     consistency: ConsistencyHistory = field(init=False)
     backups: Backups | None = field(init=False)
+    predictions: Predictions = field(init=False)
     verifying: bool = False
     changing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while an account is read and then changed, if the change depends on what was read."""
@@ -136,6 +138,7 @@ class AdminContext:
     def __post_init__(self) -> None:
         self.backups = Backups(self.care) if self.care else None
         self.consistency = ConsistencyHistory(self.service.store, self.service.clock)
+        self.predictions = Predictions(self.service, shared=self.cluster is not None)
 
     @property
     def now_ms(self) -> int:

@@ -56,6 +56,7 @@ async def show_overview(admin: AdminContext, call: AdminCall) -> Document:
         "at_ms": snapshot.at_ms,
         "queues": len(rows),
         "total": total,
+        "misses": round(sum(row.rates.misses for row in rows), 2),
         "history": snapshots.totals if sees_all else [],
         "alerts": alerts[:ALERTS_MAX],
         "alert_count": len(alerts),

@@ -79,7 +79,7 @@ async def show_queue(admin: AdminContext, call: AdminCall) -> Document:
 
 @AdminRoute("GET", "/v1/queues/{account}/{name}/explanation", Role.VIEWER, own=True)
 async def explain_queue(admin: AdminContext, call: AdminCall) -> Document:
-    """Why a queue has its partitions: their clients, load and capacity, and the last changes.
+    """Why a queue has its partitions: clients, load, capacity, exchanges, and the last changes.
 
     The view and the audit log are those of the front end that is asked; the one that leads decides.
     """
@@ -87,7 +87,21 @@ async def explain_queue(admin: AdminContext, call: AdminCall) -> Document:
     if admin.explain is None:
         raise AdminRefusal("NotExplained", "This server does not know the load of its queues.")
     explanation: Document = msgspec.to_builtins(await admin.explain(queue))
-    return {**explanation, "actions": await control_actions(admin.audit, queue.key)}
+    return {
+        **explanation,
+        "flows": msgspec.to_builtins(admin.metrics.flows(queue) if admin.metrics else []),
+        "owners": await _owners(admin, queue),
+        "actions": await control_actions(admin.audit, queue.key),
+    }
+
+
+async def _owners(admin: AdminContext, queue: Queue) -> Document:
+    """The front ends that own the partitions of a queue, where several share a store."""
+    if admin.cluster is None:
+        return {}
+    places = (await admin.cluster.status())["partitions"]
+    name = str(queue.key)
+    return {str(each["partition"]): each["front_end"] for each in places if each["queue"] == name}
 
 
 @AdminRoute("PUT", "/v1/queues/{account}/{name}", Role.ADMIN, body=NewQueue, audited=True, own=True)

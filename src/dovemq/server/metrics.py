@@ -15,7 +15,7 @@ from dovemq.server.measurements import Measurements
 from dovemq.service import Service
 from dovemq.telemetry.counters import REQUEST_NS_BOUNDS, RequestMeter
 from dovemq.telemetry.labels import COUNTERS, QueueLabels
-from dovemq.telemetry.meter import Meter, QueueTally
+from dovemq.telemetry.meter import ExchangeFlow, Meter, QueueTally
 from dovemq.telemetry.metrics import OTHER, Distribution, MetricSample, exposition
 
 _STORE_COUNTERS: Final = (
@@ -50,6 +50,10 @@ class Metrics:
     def tally(self, queue: Queue) -> QueueTally:
         """The counters of one queue since the start of the process."""
         return self._meter.queues.get(queue.number) or QueueTally(queue.key)
+
+    def flows(self, queue: Queue) -> list[ExchangeFlow]:
+        """The exchanges between the partitions of one queue since the start of the process."""
+        return self._meter.flows(queue)
 
     async def text(self) -> bytes:
         async with self._one_at_a_time:

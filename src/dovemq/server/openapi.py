@@ -19,6 +19,14 @@ _PARAMETERS: Final[dict[str, tuple[dict[str, Any], str]]] = {
     "action": (_TEXT, "Operation of SQS, such as SendMessage."),
     "address": (_TEXT, "Address of the client."),
     "after": (_TEXT, "The `next` of the page before."),
+    "arrival_rate": (
+        {"type": "number", "minimum": 0.001, "maximum": 1_000_000},
+        "Messages that arrive per second.",
+    ),
+    "consumers": (
+        {"type": "integer", "minimum": 1, "maximum": 1_000},
+        "Consumers that receive at the same time.",
+    ),
     "contains": (_TEXT, "Text that must occur."),
     "job": (_TEXT, "Id of a job."),
     "key_id": (_TEXT, "Id of an access key."),
@@ -27,6 +35,14 @@ _PARAMETERS: Final[dict[str, tuple[dict[str, Any], str]]] = {
     "name": (_TEXT, "Name of a queue."),
     "offset": ({"type": "integer", "minimum": 0, "maximum": 1_000_000}, "Rows to leave out."),
     "order": ({"type": "string", "enum": ["up", "down"]}, "Direction of the sort."),
+    "partitions": (
+        {"type": "integer", "minimum": 1, "maximum": 100},
+        "Partitions that divide the consumers; with 1 every consumer serves all.",
+    ),
+    "percentile": (
+        {"type": "number", "minimum": 50, "maximum": 99.9},
+        "Percentage of the messages that a time covers.",
+    ),
     "place": (
         {"type": "string", "pattern": r"^\d+(\.\d+)?$"},
         "SEQUENCE of a message, or SEQUENCE.PARTITION.",
@@ -36,6 +52,10 @@ _PARAMETERS: Final[dict[str, tuple[dict[str, Any], str]]] = {
     "secure": ({"type": "string", "enum": ["true", "false"]}, "Whether the client uses TLS."),
     "sort": (_TEXT, "Column of the sort."),
     "state": (_TEXT, "State of the jobs."),
+    "target_ms": (
+        {"type": "integer", "minimum": 1, "maximum": 7 * limits.DAY_MS},
+        "Time within which that percentage of the responses should be.",
+    ),
     "task": (_TEXT, "Name of a task."),
     "type": (_TEXT, "Type of a workflow."),
     "user_agent": (_TEXT, "User-Agent header of the client."),

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -21,6 +22,7 @@ from dovemq.service.moves import Moves
 from dovemq.service.polls import Polls
 from dovemq.service.queues import Queues
 from dovemq.service.quotas import ByteQuotas
+from dovemq.service.tempo import Tempo
 from dovemq.service.workflows import Workflows, build_workflows
 
 log = logging.getLogger(__name__)
@@ -52,6 +54,7 @@ class Service:
     moves: Moves
     polls: Polls
     workflows: Workflows
+    tempo: Tempo
     clients: Clients = field(default_factory=Clients)
     leads: Callable[[], bool] | None = None
     """Whether this front end does what one does for all; None if there is no other."""
@@ -144,13 +147,15 @@ def build_service(
     leads: Callable[[], bool] | None = None,
     on_drain: Callable[[], None] = lambda: None,
     join: Join = no_sessions,
+    timer_ns: Callable[[], int] = time.perf_counter_ns,
 ) -> Service:
     """`leads` is given if other front ends share the store, and tells whether this one leads."""
+    tempo = Tempo(timer_ns)
     polls = Polls(clock)
     observer = observer or Observer()
     accounts = Accounts(store.catalogue, clock, root)
     queues = Queues(store, clock, observer, polls, accounts, strict=strict_aws)
-    messages = Messages(store, clock, observer, polls, ByteQuotas(store, accounts))
+    messages = Messages(store, clock, tempo, observer, polls, ByteQuotas(store, accounts))
     return Service(
         store,
         clock,
@@ -161,6 +166,7 @@ def build_service(
         Moves(store, clock, observer, new_id, leads or (lambda: True)),
         polls,
         build_workflows(store, clock, new_id, queues, messages),
+        tempo,
         leads=leads,
         on_drain=on_drain,
         join=join,

@@ -29,6 +29,7 @@ from dovemq.core.receipts import ReceiptCodec
 from dovemq.service.attempts import AttemptKey, Attempts, Delivery
 from dovemq.service.polls import Polls
 from dovemq.service.quotas import ByteQuotas
+from dovemq.service.tempo import Tempo
 from dovemq.service.transfers import dead_letter
 
 REDRIVE_RETRY_MS: Final = 5 * limits.SECOND_MS
@@ -37,13 +38,20 @@ REDRIVE_RETRY_MS: Final = 5 * limits.SECOND_MS
 
 class Messages:
     def __init__(
-        self, store: Store, clock: Clock, observer: Observer, polls: Polls, quotas: ByteQuotas
+        self,
+        store: Store,
+        clock: Clock,
+        tempo: Tempo,
+        observer: Observer,
+        polls: Polls,
+        quotas: ByteQuotas,
     ) -> None:
         self._store = store
         self._quotas = quotas
         self._clock = clock
         self._observer = observer
         self._polls = polls
+        self._tempo = tempo
         self._receipts = ReceiptCodec(store.receipt_key)
         self._attempts = Attempts()
 
@@ -55,6 +63,8 @@ class Messages:
             sent = await self._quotas.send(queue, drafts, now_ms)
         else:
             sent = await self._store.partition(queue, 0).send(drafts, now_ms)
+        repeats = queue.settings.fifo and sum(isinstance(each, Duplicate) for each in sent)
+        self._tempo.sent(queue, len(sent) - repeats, now_ms)
         if trail is not None:
             trail.sent(sent)
         for draft in drafts:
@@ -100,7 +110,9 @@ class Messages:
         results, positions, decoded = self._decoded(queue, receipts)
         if decoded:
             partition = self._store.partition(queue, 0)
-            settled = await partition.settle(decoded, self._clock.now_ms())
+            now_ms = self._clock.now_ms()
+            self._tempo.settled(queue, decoded, now_ms)
+            settled = await partition.settle(decoded, now_ms)
             if trail is not None:
                 trail.settled(decoded)
             for position, settlement in zip(positions, settled, strict=True):
@@ -200,6 +212,8 @@ class Messages:
             self._polls.wake(queue.number)
         if leased.next_due_ms is not None:
             self._polls.due(queue.number, leased.next_due_ms)
+        if leased.messages:
+            self._tempo.leased(queue, leased.messages, now_ms)
         encode = self._receipts.encode
         return [Delivery(lease, encode(lease.receipt)) for lease in leased.messages]
 

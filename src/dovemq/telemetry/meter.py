@@ -48,6 +48,14 @@ class QueueTally(Struct):
         return self.sent + self.received + self.misses
 
 
+class ExchangeFlow(Struct, frozen=True):
+    """Messages that were moved from one partition of a queue to another."""
+
+    source: int
+    target: int
+    messages: int
+
+
 class Meter(Observer):
     def __init__(self, trace: Trace | None = None) -> None:
         self.queues: dict[int, QueueTally] = {}
@@ -55,6 +63,8 @@ class Meter(Observer):
         self.partition_operations: dict[tuple[int, int], int] = {}
         """Messages sent and deleted, by the numbers of queue and partition, for queues that size
         themselves."""
+        self.exchange_flows: dict[tuple[int, int, int], int] = {}
+        """Messages exchanged, by the numbers of queue, source and target."""
         self.commit_us = BucketHistogram(COMMIT_US_BOUNDS)
         self.commit_items = BucketHistogram(COMMIT_ITEMS_BOUNDS)
         self.trace = trace
@@ -87,8 +97,11 @@ class Meter(Observer):
         if self.trace is not None:
             _record(self.trace.redriven, queue, leases)
 
-    def exchanged(self, queue: Queue, leases: Sequence[Lease]) -> None:
+    def exchanged(self, queue: Queue, leases: Sequence[Lease], target: int) -> None:
         self._tally(queue).exchanged += len(leases)
+        for lease in leases:
+            flow = (queue.number, lease.receipt.partition, target)
+            self.exchange_flows[flow] = self.exchange_flows.get(flow, 0) + 1
         if self.trace is not None:
             _record(self.trace.exchanged, queue, leases)
 
@@ -116,6 +129,16 @@ class Meter(Observer):
         self.queues.pop(queue.number, None)
         for place in [each for each in self.partition_operations if each[0] == queue.number]:
             del self.partition_operations[place]
+        for flow in [each for each in self.exchange_flows if each[0] == queue.number]:
+            del self.exchange_flows[flow]
+
+    def flows(self, queue: Queue) -> list[ExchangeFlow]:
+        """The exchanges between the partitions of a queue at this front end."""
+        return [
+            ExchangeFlow(source, target, count)
+            for (number, source, target), count in sorted(self.exchange_flows.items())
+            if number == queue.number
+        ]
 
     def operations(self, queue_number: int, partition: int) -> int:
         """Messages that were sent and deleted there, of a queue that sizes itself."""

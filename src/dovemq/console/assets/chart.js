@@ -15,7 +15,7 @@ export function svg(tag, properties, ...children) {
   return element;
 }
 
-function ceiling(value) {
+export function ceiling(value) {
   if (value <= 1) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
   const step = [1, 2, 5, 10].find((each) => each * power >= value);
@@ -67,7 +67,7 @@ export class Chart {
   }
 }
 
-function text(x, y, content, anchor) {
+export function text(x, y, content, anchor) {
   return svg("text", { x, y, "text-anchor": anchor }, document.createTextNode(content));
 }
 

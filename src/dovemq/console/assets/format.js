@@ -36,8 +36,20 @@ export const time = (ms) => (ms ? new Date(ms).toLocaleString() : "–");
 
 export const bytesOf = (text) => new TextEncoder().encode(text).length;
 
-export function took(ms) {
-  if (ms === null || ms === undefined) return "–";
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  return ms < 60_000 ? `${(ms / 1_000).toPrecision(3)} s` : age(ms);
+// A time that was measured or predicted; null has no end.
+export function duration(ms) {
+  if (ms === undefined) return "–";
+  if (ms === null) return "without end";
+  if (ms < 1_000) return `${digits(ms)} ms`;
+  if (ms < 120_000) return `${digits(ms / 1_000)} s`;
+  return ms < 7_200_000 ? `${digits(ms / 60_000)} min` : `${digits(ms / 3_600_000)} h`;
 }
+
+// Three digits, as many as a figure from samples can have.
+export function digits(value) {
+  if (value >= 100) return WHOLE.format(Math.round(value));
+  return String(Number(value.toPrecision(value < 1 ? 2 : 3)));
+}
+
+// A time that has passed; null while it is not known.
+export const took = (ms) => duration(ms ?? undefined);

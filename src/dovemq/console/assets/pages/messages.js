@@ -3,6 +3,7 @@ import { ask, get, queuePath } from "../api.js";
 import { attempt, formDialog } from "../dialogs.js";
 import { field, fill, h, setText } from "../dom.js";
 import { age, bytesOf, count, size, time } from "../format.js";
+import { redriveMatching } from "./redriving.js";
 
 const PAGE = 50;
 const PREVIEW = 160;
@@ -29,6 +30,9 @@ export async function messagesTab({ frame, account, name, queue, alive }) {
     onclick: () => removeSelected() }, "Delete selected");
   const redrive = h("button", { type: "button", disabled: true,
     onclick: () => moveSelected() }, "Move selected");
+  const matching = h("button", { type: "button", disabled: true, onclick: () => moveMatching() },
+    "Move all that match");
+  const moving = h("div");
   const back = h("button", { type: "button", onclick: () => turn(-1) }, "Back");
   const forth = h("button", { type: "button", onclick: () => turn(1) }, "Next");
   const table = h("div", { class: "frame", tabindex: "0", role: "region", "aria-label": "Messages" },
@@ -45,7 +49,7 @@ export async function messagesTab({ frame, account, name, queue, alive }) {
   h("button", { type: "submit", class: "primary" }, "Look"));
   fill(frame, search,
     h("p", { class: "hint" }, "Nothing is received by looking. A search looks at 1,000 messages at a time."),
-    h("div", { class: "row" }, remove, redrive, chosen), status, table,
+    h("div", { class: "row" }, remove, redrive, matching, chosen), moving, status, table,
     h("div", { class: "buttons" }, back, forth));
 
   function turn(by) {
@@ -68,12 +72,13 @@ export async function messagesTab({ frame, account, name, queue, alive }) {
         contains: contains.value, visibility: visibility.value });
       if (!alive()) return;
       state.next = page.next;
+      matching.disabled = !(contains.value || visibility.value);
       fill(body, page.messages.flatMap(rowsOf));
       table.hidden = page.messages.length === 0;
       back.disabled = state.page === 0;
       forth.disabled = page.next === null;
       const looked = page.looked === undefined ? "" : ` among ${count(page.looked)}`;
-      setText(status, `${count(page.messages.length)} messages${looked}, at ${new Date().toLocaleTimeString()}`);
+      setText(status, `${count(page.messages.length)} ${page.messages.length === 1 ? "message" : "messages"}${looked}, at ${new Date().toLocaleTimeString()}`);
     });
   }
 
@@ -127,6 +132,11 @@ export async function messagesTab({ frame, account, name, queue, alive }) {
         return each((place) => ask("POST", `${path}/${place}/move`, body));
       } });
     if (done) load();
+  }
+
+  function moveMatching() {
+    const query = { contains: contains.value, visibility: visibility.value };
+    redriveMatching({ path, account, query, place: moving, alive, done: load });
   }
 
   // One after the other, so that a refusal says which ones are left.

@@ -1,8 +1,10 @@
 import { get } from "../api.js";
 import { Chart } from "../chart.js";
-import { fill, h, setText } from "../dom.js";
+import { LiveTable, fill, h, setText } from "../dom.js";
 import { age, count, rate } from "../format.js";
 import { queueHash, queueTable } from "./rows.js";
+
+const CLUSTER_MS = 5_000;
 
 const TILES = [
   ["Queues", (d) => count(d.queues)],
@@ -13,6 +15,7 @@ const TILES = [
   ["Sent per second", (d) => rate(d.total[5])],
   ["Received per second", (d) => rate(d.total[6])],
   ["Deleted per second", (d) => rate(d.total[7])],
+  ["Empty receives per second", (d) => rate(d.misses)],
   ["Connections", (d) => count(d.connections) || "–"],
   ["Waiting receives", (d) => count(d.polls_parked) || "–"],
 ];
@@ -29,6 +32,16 @@ export async function overviewPage({ frame, every }) {
   const rates = new Chart({ title: "Messages per second", format: rate, series: [
     { label: "sent", at: (p) => p[5] }, { label: "received", at: (p) => p[6] },
     { label: "deleted", at: (p) => p[7] }] });
+  const frontEnds = new LiveTable({ caption: "Front ends", empty: "No front end is known.",
+    keyOf: (each) => each.front_end, columns: [
+      { label: "Front end", head: true, cell: (each) => each.front_end },
+      { label: "Address", cell: (each) => each.address },
+      { label: "State", cell: (each) => each.state },
+      { label: "Release", cell: (each) => each.release },
+      { label: "Partitions", number: true, cell: (each) => count(each.partitions) },
+    ] });
+  const cluster = h("section", { hidden: true, "aria-label": "Cluster" },
+    h("h2", {}, "Front ends"), frontEnds.element);
   const table = queueTable({ caption: "The largest queues" });
   fill(frame,
     h("div", { class: "head" }, h("h1", {}, "Overview"), health),
@@ -36,7 +49,7 @@ export async function overviewPage({ frame, every }) {
     h("section", { class: "card", "aria-label": "Alerts" }, h("h2", {}, "Alerts"), alerts),
     h("div", { class: "columns" }, h("div", { class: "card" }, messages.element),
       h("div", { class: "card" }, rates.element)),
-    h("h2", {}, "The largest queues"), table.element);
+    cluster, h("h2", {}, "The largest queues"), table.element);
   let shown = null;
   await every(async () => {
     const document = await get("/v1/overview");
@@ -49,7 +62,16 @@ export async function overviewPage({ frame, every }) {
     messages.show(points);
     rates.show(points);
     table.show(document.largest);
+    cluster.hidden = !document.health?.shared;
   });
+  await every(async () => {
+    if (!cluster.hidden) frontEnds.show(frontEndsOf(await get("/v1/cluster")));
+  }, CLUSTER_MS);
+}
+
+function frontEndsOf({ front_ends: found, partitions }) {
+  return found.map((each) => ({ ...each,
+    partitions: partitions.filter((place) => place.front_end === each.front_end).length }));
 }
 
 function showHealth(badge, health) {

@@ -10,6 +10,7 @@ import { consistencyTab } from "./consistency.js";
 import { messagesTab } from "./messages.js";
 import { movesTab } from "./moves.js";
 import { partitionsTab } from "./partitions.js";
+import { predictionTab } from "./prediction.js";
 import { queueHash } from "./rows.js";
 import { sendTab } from "./send.js";
 import { transferTab } from "./transfer.js";
@@ -22,6 +23,7 @@ const TABS = [
   ["attributes", "Attributes", attributesTab],
   ["clients", "Clients", clientsTab],
   ["partitions", "Partitions", partitionsTab],
+  ["prediction", "Prediction", predictionTab],
   ["consistency", "Consistency", consistencyTab],
   ["transfer", "Export and import", transferTab, "operator"],
 ];

@@ -32,6 +32,7 @@ _EXTRA_PACKAGES: Final = {
     "postgresql": "asyncpg",
     "redis": "redis",
     "mqtt": "paho",
+    "top": "textual",
 }
 """A package that only the extra brings."""
 

@@ -11,6 +11,7 @@ DISK_SIZES: Final[Mapping[str, str]] = {
     "postgresql": "12 MB",
     "redis": "8 MB",
     "mqtt": "1 MB",
+    "top": "23 MB",
     "kubernetes": "800 MB",
     "keda": "730 MB",
 }

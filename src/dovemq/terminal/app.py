@@ -55,20 +55,20 @@ class TopApp(App[int]):
         self.run_worker(self._poll(), exit_on_error=True)
 
     async def _poll(self) -> None:
-        """Ask for what the page on top needs. What arrives after it has left is dropped."""
+        """Ask for what the page on top needs. Drop what arrives before it is there, or later."""
         while self.is_running:
             page = self.screen
             assert isinstance(page, Page)
             trouble = None
             try:
                 found = await page.ask()
-                if page is self.screen:
+                if page is self.screen and page.is_mounted:
                     page.show(found)
                 self._pace.succeeded()
             except ClientError as error:
                 self._pace.failed()
                 trouble = f"{error} (next request in {self._pace.pause_seconds:g} s)"
-            if page is self.screen:
+            if page is self.screen and page.is_mounted:
                 page.tell(trouble)
             await self._pace.wait()
 

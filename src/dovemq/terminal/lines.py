@@ -7,6 +7,7 @@ from dovemq.terminal.pictures import Alert, OverviewPicture, Point, QueuePicture
 from dovemq.terminal.texts import age_text, count_text, curve, plain, rate_text
 
 ALERTS_SHOWN_MAX: Final = 3
+CONNECTION_HEADS: Final = ("ROLE", "PEER", "REQS", "LAST", "PROGRAM")
 _NAME_MAX: Final = 40
 _CURVES: Final = (
     ("visible", "visible", lambda value: count_text(value)),
@@ -85,7 +86,7 @@ def queue_lines(picture: QueuePicture) -> list[str]:
         f"{rate_text(rates.misses)} empty"
     )
     clients = (
-        f"{line.consumers} consumers  {picture.waiting} receives wait  "
+        f"{line.consumers} consumers  {picture.waiting} waiting receives  "
         f"{picture.connection_count} connections here  {' '.join(states)}"
     )
     alerts = [f"alert {each.kind}: {each.text}" for each in line.alerts] or ["no alerts"]
@@ -104,7 +105,7 @@ def curve_lines(points: tuple[Point, ...], width: int) -> list[str]:
 
 
 def connections_text(picture: QueuePicture) -> list[tuple[str, ...]]:
-    """Rows of role, peer, requests, seconds since the last one, and program of each connection."""
+    """A row for each connection. `LAST` is the time since its last request."""
     return [
         (
             each.role,

@@ -15,6 +15,7 @@ from dovemq.core.queue import QueueKey
 from dovemq.terminal.asking import SORTS, Asking, Listing
 from dovemq.terminal.columns import GAP, Column, fitting_columns, is_text
 from dovemq.terminal.lines import (
+    CONNECTION_HEADS,
     clock_text,
     connections_text,
     curve_lines,
@@ -31,6 +32,9 @@ from dovemq.terminal.pictures import (
 )
 
 SCROLLBAR: Final = 2
+WIDTHS: Final = (9, 23, 9, 7)
+"""Widths of all columns of connections but the last, which takes the rest."""
+PROGRAM_WIDTH_MIN: Final = 10
 _ALERT: Final = "bold red"
 _FALLING, _RISING = "▼", "▲"
 
@@ -94,7 +98,8 @@ class OverviewPage(Page):
         super().__init__(asking, address)
         self.listing = listing
         self._picture: OverviewPicture | None = None
-        self._columns: list[Column] = []
+        self._heads: list[Text] = []
+        self._rows: dict[str, list[Text]] = {}
 
     def compose(self) -> ComposeResult:
         yield Static(id="title", markup=False)
@@ -109,6 +114,7 @@ class OverviewPage(Page):
         self.query_one("#filter").display = False
         self.tell(None)
         self._table.focus()
+        self.post_message(self.Changed())
 
     @property
     def _table(self) -> DataTable[Text]:
@@ -125,26 +131,45 @@ class OverviewPage(Page):
         self._fill()
 
     def _fill(self) -> None:
-        """Show the rows. The cursor stays on its queue."""
+        """Show the rows. The cursor stays on its queue, and only changed cells are drawn."""
         picture = self._picture
         if picture is None:
             return
-        table = self._table
-        current = self.selected
-        self._columns = fitting_columns(self.size.width - SCROLLBAR, picture.lines)
-        top = table.scroll_y
-        table.clear(columns=True)
-        for column in self._columns:
-            table.add_column(self._head(column), width=column.width + GAP, key=column.sort)
-        for line in picture.lines:
-            style = _ALERT if line.alerts else ""
-            cells = [_cell(column, column.cell(line), style) for column in self._columns]
-            table.add_row(*cells, key=line.key)
-        keys = [line.key for line in picture.lines]
-        if current in keys:
-            table.move_cursor(row=keys.index(current), scroll=False)
-        table.scroll_to(y=top, animate=False, force=True)
+        columns = fitting_columns(self.size.width - SCROLLBAR, picture.lines)
+        rows = {
+            line.key: [
+                _cell(column, column.cell(line), _ALERT if line.alerts else "")
+                for column in columns
+            ]
+            for line in picture.lines
+        }
+        heads = [self._head(column) for column in columns]
+        if (heads, [*rows]) == (self._heads, [*self._rows]):
+            self._update(columns, rows)
+        else:
+            self._rebuild(columns, heads, rows)
+        self._heads, self._rows = heads, rows
         self._put("listing", self._listing_text(picture))
+
+    def _update(self, columns: list[Column], rows: dict[str, list[Text]]) -> None:
+        for key, cells in rows.items():
+            for column, cell, before in zip(columns, cells, self._rows[key], strict=True):
+                if (cell, cell.style) != (before, before.style):
+                    self._table.update_cell(key, column.sort, cell)
+
+    def _rebuild(
+        self, columns: list[Column], heads: list[Text], rows: dict[str, list[Text]]
+    ) -> None:
+        table = self._table
+        current, top = self.selected, table.scroll_y
+        table.clear(columns=True)
+        for column, head in zip(columns, heads, strict=True):
+            table.add_column(head, width=column.width + GAP, key=column.sort)
+        for key, cells in rows.items():
+            table.add_row(*cells, key=key)
+        if current in rows:
+            table.move_cursor(row=[*rows].index(current), scroll=False)
+        table.scroll_to(y=top, animate=False, force=True)
 
     def _head(self, column: Column) -> Text:
         arrow = (_FALLING if self.listing.falling else _RISING) if self._sorts(column) else ""
@@ -191,12 +216,12 @@ class OverviewPage(Page):
     def action_open(self) -> None:
         if (key := self.selected) is not None:
             self.app.push_screen(QueuePage(self._asking, self._address, QueueKey.parse(key)))
-            self.post_message(self.Changed())
 
     def action_filter(self) -> None:
         line = self.query_one("#filter", Input)
         line.display = True
-        line.focus()
+        # `focus` would do it later, and lose keys that are typed at once.
+        self.set_focus(line)
 
     def action_clear(self) -> None:
         line = self.query_one("#filter", Input)
@@ -221,7 +246,6 @@ class QueuePage(Page):
         Binding("escape,b,backspace", "back", "Back", key_display="Esc"),
         Binding("q", "app.leave", "Quit"),
     ]
-    HEADS: ClassVar = (("ROLE", 9), ("PEER", 22), ("REQUESTS", 9), ("LAST", 7), ("PROGRAM", 40))
 
     def __init__(self, asking: Asking, address: str, key: QueueKey) -> None:
         super().__init__(asking, address)
@@ -241,6 +265,7 @@ class QueuePage(Page):
         self.tell(None)
         self._put("title", str(self.key))
         self._table.focus()
+        self.post_message(self.Changed())
 
     @property
     def _table(self) -> DataTable[Text]:
@@ -257,8 +282,9 @@ class QueuePage(Page):
         table = self._table
         top = table.scroll_y
         table.clear(columns=True)
-        for head, width in self.HEADS:
-            table.add_column(Text(head, style="bold"), width=width + GAP)
+        widths = [*WIDTHS, max(self.size.width - SCROLLBAR - sum(WIDTHS), PROGRAM_WIDTH_MIN)]
+        for head, width in zip(CONNECTION_HEADS, widths, strict=True):
+            table.add_column(Text(head, style="bold"), width=width)
         for row in connections_text(picture):
             table.add_row(*map(Text, row))
         table.scroll_to(y=top, animate=False, force=True)

@@ -1,9 +1,11 @@
 """Pages as plain text, for pipes, files and terminals without cursor control."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from dovemq.terminal.columns import fitting_columns, is_text
 from dovemq.terminal.lines import (
+    CONNECTION_HEADS,
     clock_text,
     connections_text,
     curve_lines,
@@ -13,7 +15,7 @@ from dovemq.terminal.lines import (
 )
 from dovemq.terminal.pictures import OverviewPicture, QueuePicture
 
-WIDTH = 100
+WIDTH: Final = 100
 
 
 def overview_page(picture: OverviewPicture) -> str:
@@ -23,7 +25,7 @@ def overview_page(picture: OverviewPicture) -> str:
 
 def queue_page(picture: QueuePicture) -> str:
     head = f"{clock_text(picture.at_ms)}  {picture.key}"
-    rows = [("ROLE", "PEER", "REQUESTS", "LAST", "PROGRAM"), *connections_text(picture)]
+    rows = [CONNECTION_HEADS, *connections_text(picture)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     clients = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

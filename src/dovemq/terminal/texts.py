@@ -14,12 +14,11 @@ NOTHING: Final = "-"
 
 def count_text(count: float) -> str:
     """A count in at most five characters, such as `999`, `12.3k` or `1.2M`."""
-    amount = float(count)
-    for unit in _UNITS:
-        if round(amount, 1 if unit else 0) < _KILO:
-            break
-        amount /= _KILO
-    return f"{amount:.1f}{unit}" if unit and amount < 100 else f"{amount:.0f}{unit}"
+    amount, units = float(count), iter(_UNITS)
+    unit = next(units)
+    while round(amount) >= _KILO and (larger := next(units, None)):
+        amount, unit = amount / _KILO, larger
+    return f"{amount:.1f}{unit}" if unit and round(amount, 1) < 100 else f"{amount:.0f}{unit}"
 
 
 def rate_text(rate: float) -> str:

@@ -13,8 +13,10 @@ from dovemq.core.commands import Lease, Receipt
 from dovemq.core.message import Message
 from dovemq.core.observing import Observer
 from dovemq.core.queue import Queue, QueueKey
+from dovemq.core.workflows.jobs import Job
 from dovemq.telemetry.counters import BucketHistogram
 from dovemq.telemetry.trace import Trace
+from dovemq.telemetry.workflow_meter import WorkflowMeter
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +60,7 @@ class Meter(Observer):
         self.commit_us = BucketHistogram(COMMIT_US_BOUNDS)
         self.commit_items = BucketHistogram(COMMIT_ITEMS_BOUNDS)
         self.trace = trace
+        self.workflows = WorkflowMeter()
 
     def committed(self, items: int, seconds: float) -> None:
         self.commit_us.add(int(seconds * 1_000_000))
@@ -116,6 +119,9 @@ class Meter(Observer):
         self.queues.pop(queue.number, None)
         for place in [each for each in self.partition_operations if each[0] == queue.number]:
             del self.partition_operations[place]
+
+    def job_changed(self, before: Job | None, job: Job) -> None:
+        self.workflows.job_changed(before, job)
 
     def operations(self, queue_number: int, partition: int) -> int:
         """Messages that were sent and deleted there, of a queue that sizes itself."""

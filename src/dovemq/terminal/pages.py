@@ -220,7 +220,6 @@ class OverviewPage(Page):
     def action_filter(self) -> None:
         line = self.query_one("#filter", Input)
         line.display = True
-        # `focus` would do it later, and lose keys that are typed at once.
         self.set_focus(line)
 
     def action_clear(self) -> None:

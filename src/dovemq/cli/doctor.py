@@ -33,6 +33,7 @@ _EXTRA_PACKAGES: Final = {
     "redis": "redis",
     "mqtt": "paho",
     "top": "textual",
+    "otel": "opentelemetry",
 }
 """A package that only the extra brings."""
 

@@ -12,6 +12,7 @@ DISK_SIZES: Final[Mapping[str, str]] = {
     "redis": "8 MB",
     "mqtt": "1 MB",
     "top": "23 MB",
+    "otel": "14 MB",
     "kubernetes": "800 MB",
     "keda": "730 MB",
 }

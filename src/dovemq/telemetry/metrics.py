@@ -197,6 +197,12 @@ METRICS: Final = (
         "dovemq_store_state", "1 for the state that the store is in: ok, full or failed.", "state"
     ),
     _counter(
+        "dovemq_otel_spans_total",
+        "Spans of OpenTelemetry: exported to the collector, failed because it refused them or did "
+        "not answer, or dropped because too many waited.",
+        "outcome",
+    ),
+    _counter(
         "dovemq_trace_rows_total",
         "Rows of the lifecycle trace: written to whole files, or dropped.",
         "outcome",

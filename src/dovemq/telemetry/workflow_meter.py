@@ -58,7 +58,7 @@ class BoundedTallies(Generic[Tally]):
     """
 
     def __init__(self, kind: type[Tally], count_max: int) -> None:
-        self._kind = kind
+        self._kind: type[Tally] = kind
         self._count_max = count_max
         self._known: dict[Labels, Tally] = {}
 

@@ -62,15 +62,18 @@ class TopApp(App[int]):
             trouble = None
             try:
                 found = await page.ask()
-                if page is self.screen and page.is_mounted:
+                if self._is_on_top(page):
                     page.show(found)
                 self._pace.succeeded()
             except ClientError as error:
                 self._pace.failed()
                 trouble = f"{error} (next request in {self._pace.pause_seconds:g} s)"
-            if page is self.screen and page.is_mounted:
+            if self._is_on_top(page):
                 page.tell(trouble)
             await self._pace.wait()
+
+    def _is_on_top(self, page: Page) -> bool:
+        return self.screen is page and page.is_mounted
 
     def on_page_changed(self, message: Page.Changed) -> None:
         self._pace.hurry()

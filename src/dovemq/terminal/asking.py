@@ -104,7 +104,7 @@ class Pace:
 
     @property
     def pause_seconds(self) -> float:
-        return min(INTERVAL_SECONDS * 2**self._failures, WAIT_SECONDS_MAX)
+        return min(INTERVAL_SECONDS * (1 << self._failures), WAIT_SECONDS_MAX)
 
     def succeeded(self) -> None:
         self._failures = 0

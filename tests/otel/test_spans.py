@@ -30,9 +30,7 @@ class Traced:
     def __init__(self, url: str, percent: int = 0, waiting_max: int = 100) -> None:
         self.world = World()
         self.now_ns = 1_700_000_000_000_000_000
-        self.export = SpanExport(
-            traces_url(url), percent, self._tick, "front", "1.2.3", waiting_max
-        )
+        self.export = SpanExport(traces_url(url), percent, self._tick, "front", waiting_max)
         self.endpoint = SqsEndpoint(
             self.world.service,
             None,

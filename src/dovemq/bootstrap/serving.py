@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from dovemq import __version__
 from dovemq.bootstrap.opening import Opened, open_service
 from dovemq.configuration import is_loopback, reachable_host, read_toml
 from dovemq.console import Console
@@ -204,9 +203,7 @@ def _open_tracing(settings: Settings) -> Tracing | None:
 def _open_span_export(settings: Settings) -> "SpanExport | None":
     """Open the export of spans, whose clock is as that of the trace."""
     epoch_ns = time.time_ns() - time.monotonic_ns()
-    return open_span_export(
-        settings, secrets.token_hex(4), __version__, lambda: epoch_ns + time.monotonic_ns()
-    )
+    return open_span_export(settings, secrets.token_hex(4), lambda: epoch_ns + time.monotonic_ns())
 
 
 def _declared(settings: Settings) -> list[DeclaredQueue]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def open_span_export(
-    settings: Settings, front_end: str, release: str, now_ns: Callable[[], int]
+    settings: Settings, front_end: str, now_ns: Callable[[], int]
 ) -> "SpanExport | None":
     """`now_ns` is the time since 1970 in nanoseconds, and never goes back."""
     if settings.otel_endpoint is None:
@@ -24,7 +24,7 @@ def open_span_export(
         found = f"{error.name or 'opentelemetry'} is not installed"
         raise SettingInvalid("otel_endpoint", found, extra_missing("otel")) from None
     endpoint = traces_url(settings.otel_endpoint)
-    return SpanExport(endpoint, settings.otel_sampled_percent, now_ns, front_end, release)
+    return SpanExport(endpoint, settings.otel_sampled_percent, now_ns, front_end)
 
 
 def traces_url(endpoint: str) -> str:

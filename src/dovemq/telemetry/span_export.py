@@ -5,6 +5,7 @@ dropped and counted.
 """
 
 import asyncio
+import importlib.metadata
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -93,7 +94,6 @@ class SpanExport:
         sampled_percent: int,
         now_ns: Callable[[], int],
         front_end: str,
-        release: str,
         waiting_max: int = SPANS_WAITING_MAX,
     ) -> None:
         exporter = OTLPSpanExporter(
@@ -101,6 +101,7 @@ class SpanExport:
         )
         self._export = CountedExport(exporter)
         self._bounded = BoundedSpans(self._export, waiting_max)
+        release = importlib.metadata.version(SERVICE_NAME)
         resource = {
             "service.name": SERVICE_NAME,
             "service.version": release,

@@ -36,7 +36,7 @@ setup: | $(BIN)/python
 	@touch $(BASE_STAMP)
 endif
 
-# Java, Maven, Redis, PostgreSQL, HAProxy, Mosquitto and Chromium. Only root can install them; others are
+# Java, Maven, Redis, PostgreSQL, HAProxy, Mosquitto, tmux and Chromium. Only root can install them; others are
 # told, and tests that need them skip. No service is started.
 programs:
 	@$(PYTHON) tools/programs.py

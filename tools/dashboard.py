@@ -116,6 +116,33 @@ PANELS: Final = (
 )
 
 
+_JOBS: Final = "dovemq_workflow_jobs_total"
+_TASKS: Final = "dovemq_workflow_tasks_total"
+WORKFLOW_PANELS: Final = (
+    Panel(
+        "Jobs per second", "cps", ((_rate(_JOBS, _HERE, "type, outcome"), "{{type}} {{outcome}}"),)
+    ),
+    Panel("Response time of jobs", "s", _percentiles("dovemq_workflow_job_seconds")),
+    Panel(
+        "Tasks per second",
+        "cps",
+        ((_rate(_TASKS, _HERE, "topic, outcome"), "{{topic}} {{outcome}}"),),
+    ),
+    Panel(
+        "Mean service time of tasks, and mean number of busy workers",
+        "none",
+        (
+            (
+                f"{_rate('dovemq_workflow_task_seconds_sum', _HERE, 'topic')}"
+                f" / {_rate('dovemq_workflow_task_seconds_count', _HERE, 'topic')}",
+                "{{topic}} seconds",
+            ),
+            (_rate("dovemq_workflow_task_seconds_sum", _HERE, "topic"), "{{topic}} busy"),
+        ),
+    ),
+)
+
+
 def dashboard() -> dict[str, Any]:
     return {
         "uid": "dovemq",
@@ -135,8 +162,27 @@ def dashboard() -> dict[str, Any]:
                 ),
             ]
         },
-        "panels": [_panel(number, panel) for number, panel in enumerate(PANELS)],
+        "panels": _panels(),
     }  # fmt: skip
+
+
+def _panels() -> list[dict[str, Any]]:
+    """The panels of queues, and below them a row of those of workflows."""
+    queues = [_panel(number, panel) for number, panel in enumerate(PANELS)]
+    top = -(-len(PANELS) // 2) * _HEIGHT
+    row = {
+        "id": len(PANELS) + 1,
+        "title": "Workflows",
+        "type": "row",
+        "collapsed": False,
+        "gridPos": {"x": 0, "y": top, "w": 2 * _WIDTH, "h": 1},
+        "panels": [],
+    }
+    below = [
+        _panel(number, panel, top + 1, len(PANELS) + 1)
+        for number, panel in enumerate(WORKFLOW_PANELS)
+    ]
+    return [*queues, row, *below]
 
 
 def _variable(name: str, query: str) -> dict[str, Any]:
@@ -154,14 +200,14 @@ def _variable(name: str, query: str) -> dict[str, Any]:
     }
 
 
-def _panel(number: int, panel: Panel) -> dict[str, Any]:
+def _panel(number: int, panel: Panel, top: int = 0, after: int = 0) -> dict[str, Any]:
     row, column = divmod(number, 2)
     return {
-        "id": number + 1,
+        "id": after + number + 1,
         "title": panel.title,
         "type": "timeseries",
         "datasource": _SOURCE,
-        "gridPos": {"x": column * _WIDTH, "y": row * _HEIGHT, "w": _WIDTH, "h": _HEIGHT},
+        "gridPos": {"x": column * _WIDTH, "y": top + row * _HEIGHT, "w": _WIDTH, "h": _HEIGHT},
         "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0}, "overrides": []},
         "options": {"legend": {"displayMode": "list", "placement": "bottom"}},
         "targets": [

@@ -37,6 +37,7 @@ PROGRAMS: Final = (
     Program("haproxy", "haproxy", "several front ends", unit="haproxy"),
     Program("mosquitto", "mosquitto", "the bridge from MQTT", unit="mosquitto"),
     Program("chromium", "chromium", "the console"),
+    Program("tmux", "tmux", "`dovemq top` in a terminal"),
     Program("promtool", "prometheus", "the alert rules", unit="prometheus"),
 )
 POLICY: Final = Path("/usr/sbin/policy-rc.d")

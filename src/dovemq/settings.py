@@ -239,6 +239,23 @@ class Settings(Struct, frozen=True, kw_only=True):
             least=1 << 20,
         ),
     ] = 10 << 30
+    otel_endpoint: Annotated[
+        str | None,
+        _about(
+            "URL of an OpenTelemetry collector (OTLP over HTTP) that gets spans of requests.",
+            default="none",
+        ),
+    ] = None
+    otel_sampled_percent: Annotated[
+        int,
+        _about(
+            "Share of the requests without a trace context that get a span. Requests with one "
+            "follow it.",
+            "percent",
+            least=0,
+            most=100,
+        ),
+    ] = 1
     metrics_open: Annotated[bool, _about("Serve metrics without an access key.")] = False
     metrics_queues_max: Annotated[
         int,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dovemq.telemetry.metrics import METRICS
 from tests.acceptance.programs import ROOT, program
-from tools.dashboard import FILE, PANELS, dashboard, dashboard_text
+from tools.dashboard import FILE, PANELS, WORKFLOW_PANELS, dashboard, dashboard_text
 
 RULES = ROOT / "deploy" / "prometheus" / "dovemq-rules.yml"
 TESTS = ROOT / "deploy" / "prometheus" / "dovemq-rules-test.yml"
@@ -49,7 +49,9 @@ def test_dashboard_is_that_of_its_table() -> None:
 
 
 def test_expressions_of_the_dashboard_can_be_evaluated(tmp_path: Path) -> None:
-    expressions = [expression for panel in PANELS for expression, _ in panel.queries]
+    expressions = [
+        expression for panel in (*PANELS, *WORKFLOW_PANELS) for expression, _ in panel.queries
+    ]
     for name, value in GRAFANA.items():
         expressions = [each.replace(name, value) for each in expressions]
     rules = [{"record": f"check:{number}", "expr": each} for number, each in enumerate(expressions)]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovemq.core.commands import Duplicate, Sent
+from dovemq.core.observing import Observer
 from dovemq.core.ports import Store
 from dovemq.core.queue import Queue, QueueKey, Redrive
 from dovemq.core.sending import new_draft
@@ -29,11 +30,14 @@ class World:
         strict: bool = False,
         store: Store | None = None,
         clock: ManualClock | None = None,
+        observer: Observer | None = None,
     ) -> None:
         self._numbers = itertools.count(1)
         self.clock = clock or ManualClock()
         self.store: Store = store or MemoryStore(random.Random(1), b"k" * 32)
-        self.service = build_service(self.store, self.clock, self.new_id, strict_aws=strict)
+        self.service = build_service(
+            self.store, self.clock, self.new_id, strict_aws=strict, observer=observer
+        )
         self.queues = self.service.queues
         self.messages = self.service.messages
         self.moves = self.service.moves

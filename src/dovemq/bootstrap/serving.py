@@ -53,10 +53,12 @@ from dovemq.system.private_files import make_private_directory
 from dovemq.system.running import RunningServer, announced, front_end_directory
 from dovemq.telemetry.meter import Meter
 from dovemq.telemetry.metrics import MetricSample
+from dovemq.telemetry.otel import open_span_export
 from dovemq.telemetry.tracing import Tracing, open_tracing
 
 if TYPE_CHECKING:
     from dovemq.bootstrap.shared import Advertised
+    from dovemq.telemetry.span_export import SpanExport
 
 log = logging.getLogger(__name__)
 
@@ -96,6 +98,9 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
         tracing = _open_tracing(settings)
         if tracing is not None:
             ending.push_async_callback(tracing.close)
+        exporting = _open_span_export(settings)
+        if exporting is not None:
+            ending.push_async_callback(exporting.close)
         meter = Meter(tracing.trace if tracing else None)
         opened = await open_service(
             place,
@@ -116,7 +121,7 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
         ending.push_async_callback(hint_audit.close)
         opened.fabric.hints.recorder = hint_audit.record
         await _declare(declared, settings, opened, audit)
-        server = _build_server(settings, opened, audit, certificates, meter, tracing)
+        server = _build_server(settings, opened, audit, certificates, meter, tracing, exporting)
         await server.start()
         _warn_if_clear(settings)
         calm_collector()
@@ -195,6 +200,12 @@ def _open_tracing(settings: Settings) -> Tracing | None:
     return open_tracing(settings, secrets.token_hex(4), time.monotonic_ns, epoch_ns)
 
 
+def _open_span_export(settings: Settings) -> "SpanExport | None":
+    """Open the export of spans, whose clock is as that of the trace."""
+    epoch_ns = time.time_ns() - time.monotonic_ns()
+    return open_span_export(settings, secrets.token_hex(4), lambda: epoch_ns + time.monotonic_ns())
+
+
 def _declared(settings: Settings) -> list[DeclaredQueue]:
     if settings.queues is None:
         return []
@@ -258,7 +269,10 @@ def _gauges(server: Server) -> dict[str, int]:
 
 
 def _samples(
-    opened: Opened, endpoint: SqsEndpoint, tracing: Tracing | None
+    opened: Opened,
+    endpoint: SqsEndpoint,
+    tracing: Tracing | None,
+    exporting: "SpanExport | None",
 ) -> Iterator[MetricSample]:
     parked = opened.service.polls.parked + opened.fabric.parked
     yield MetricSample("dovemq_long_polls_parked", parked)
@@ -274,6 +288,8 @@ def _samples(
         yield from opened.cluster.samples()
     if tracing is not None:
         yield from tracing.samples()
+    if exporting is not None:
+        yield from exporting.samples()
 
 
 def _build_server(
@@ -283,6 +299,7 @@ def _build_server(
     certificates: Certificates | None,
     meter: Meter,
     tracing: Tracing | None,
+    exporting: "SpanExport | None",
 ) -> Server:
     service = opened.service
     trace = tracing.trace if tracing else None
@@ -298,12 +315,13 @@ def _build_server(
         gate.failures,
         gate.throttle,
         trace=trace,
+        spans=exporting.spans if exporting else None,
         log_requests=settings.log_requests,
     )
 
     def samples() -> Iterator[MetricSample]:
         yield MetricSample("dovemq_connections", server.connections)
-        yield from _samples(opened, endpoint, tracing)
+        yield from _samples(opened, endpoint, tracing, exporting)
 
     admin = _build_admin(
         settings,

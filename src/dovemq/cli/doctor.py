@@ -32,6 +32,8 @@ _EXTRA_PACKAGES: Final = {
     "postgresql": "asyncpg",
     "redis": "redis",
     "mqtt": "paho",
+    "top": "textual",
+    "otel": "opentelemetry",
 }
 """A package that only the extra brings."""
 

@@ -37,6 +37,7 @@ from dovemq.cli import (
     queues,
     reproduce,
     serve,
+    top,
     transfers,
     workflow,
 )
@@ -92,7 +93,7 @@ def _add_commands(commands: Commands) -> None:
     for job in (pipeline_calibrate, pipeline_capacity, pipeline_metrics, pipeline_monitor):
         job.add(jobs)
     pipeline_sweep.add(jobs)
-    for module in (bridge, reproduce, audit, cluster, dev, doctor, completion):
+    for module in (top, bridge, reproduce, audit, cluster, dev, doctor, completion):
         module.add(commands)
     _add_help(commands)
 

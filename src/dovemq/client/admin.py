@@ -31,6 +31,25 @@ class AdminClient(AdminSession):
         answer = await self._ask("GET", "/metrics", {}, seconds_max=ANSWER_SECONDS_MAX)
         return answer.body
 
+    async def overview(self) -> Document:
+        """Totals, their history, alerts and health, from a snapshot that is at most seconds old."""
+        return await self._get("/v1/overview")
+
+    async def overview_queues(
+        self, contains: str = "", sort: str = "name", order: str = "up", count_max: int = 50
+    ) -> Document:
+        """The first queues of that snapshot by a column, with counts, rates and alerts."""
+        query = {"contains": contains, "sort": sort, "order": order, "limit": str(count_max)}
+        return await self._get("/v1/overview/queues", query)
+
+    async def history(self, account: str, name: str) -> Document:
+        """The queue in that snapshot, and its last quarter of an hour."""
+        return await self._get(_queue_path(account, name) + "/history")
+
+    async def clients(self, account: str, name: str) -> Document:
+        """The connections that send to a queue or receive from it at the server that is asked."""
+        return await self._get(_queue_path(account, name) + "/clients")
+
     async def queues(self, prefix: str = "") -> list[Document]:
         """All queues that the key may see, with settings and counts."""
         return await self._all("/v1/queues", "queues", {"prefix": prefix})

@@ -59,6 +59,10 @@ class BlockingAdminClient(OwningFace[AdminClient]):
         super().__init__(AdminClient(admin_url, key, **options), LoopThread("dovemq-admin"))
 
     health = blocking(AdminClient.health)
+    overview = blocking(AdminClient.overview)
+    overview_queues = blocking(AdminClient.overview_queues)
+    history = blocking(AdminClient.history)
+    clients = blocking(AdminClient.clients)
     queues = blocking(AdminClient.queues)
     queue = blocking(AdminClient.queue)
     messages = blocking(AdminClient.messages)

@@ -11,6 +11,7 @@ from typing import Protocol
 from dovemq.core.commands import Duplicate, Lease, Receipt, Sent
 from dovemq.core.message import Message
 from dovemq.core.queue import Queue
+from dovemq.core.workflows.jobs import Job
 
 
 class Observer:
@@ -54,6 +55,12 @@ class Observer:
 
     def removed(self, queue: Queue) -> None:
         """The queue was removed with its messages."""
+
+    def job_changed(self, before: Job | None, job: Job) -> None:
+        """A change of a job is stored, once at one front end; `before` is None for a new job.
+
+        Tasks that the change leaves as they were are the same objects in both.
+        """
 
 
 class Trail(Protocol):

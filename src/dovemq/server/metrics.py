@@ -58,6 +58,7 @@ class Metrics:
     async def text(self) -> bytes:
         async with self._one_at_a_time:
             samples = [*await self._queues(), *_commits(self._meter)]
+            samples += self._meter.workflows.samples()
             for source in self._sources:
                 samples += source()
             return await asyncio.to_thread(exposition, samples)

@@ -165,7 +165,7 @@ def build_service(
         Interventions(store, clock, observer, polls),
         Moves(store, clock, observer, new_id, leads or (lambda: True)),
         polls,
-        build_workflows(store, clock, new_id, queues, messages),
+        build_workflows(store, clock, new_id, queues, messages, observer),
         tempo,
         leads=leads,
         on_drain=on_drain,

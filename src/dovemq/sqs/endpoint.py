@@ -7,7 +7,7 @@ import itertools
 import logging
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from dovemq.core.access import Keyring
@@ -28,9 +28,13 @@ from dovemq.sqs.call import Call
 from dovemq.sqs.errors import HostInvalid
 from dovemq.sqs.operations import OPERATIONS, Operation
 from dovemq.sqs.signature import Verifier
+from dovemq.sqs.spanning import begin_span, end_span
 from dovemq.telemetry.counters import UNNAMED, RequestMeter
 from dovemq.telemetry.logs import log_failure, log_request
 from dovemq.telemetry.trace import Trace
+
+if TYPE_CHECKING:
+    from dovemq.telemetry.spans import MessageSpans
 
 log = logging.getLogger(__name__)
 
@@ -58,11 +62,13 @@ class SqsEndpoint:
         throttle: Throttle | None = None,
         *,
         trace: Trace | None = None,
+        spans: "MessageSpans | None" = None,
         timer_ns: Callable[[], int] = time.perf_counter_ns,
         log_requests: bool = False,
     ) -> None:
         self.requests = RequestMeter(OPERATIONS)
         self._trace = trace
+        self._spans = spans
         self._timer_ns = timer_ns
         self._log_requests = log_requests
         self._service = service
@@ -99,13 +105,15 @@ class SqsEndpoint:
     async def handle(self, request: HttpRequest) -> HttpResponse:
         request_id = f"{self._ids_prefix}{next(self._numbers):012x}"
         begun_ns = self._timer_ns()
-        call = operation = None
+        call = operation = span = failure = None
         is_json = json10.speaks(request)
         try:
             call = self._call(request)
             call.query = not is_json
             operation, asked = json10.read(request) if is_json else query.read(request)
             call.operation = operation.name
+            if self._spans is not None:
+                span = begin_span(self._spans, operation.name, call, asked)
             audit = self._audit if operation.audited else None
             if audit is None:
                 answered = await operation.act(call, asked)
@@ -114,9 +122,12 @@ class SqsEndpoint:
             answer = json10.answer if is_json else query.answer
             response = answer(answered, request_id, call)
         except Exception as error:
+            failure = error
             _note(error, request_id)
             refuse = json10.refuse if is_json else query.refuse
             response = refuse(error, request_id, request)
+        if span is not None and call is not None:
+            end_span(span, call, request_id, failure)
         if operation is not None and operation.role is not None and call is not None:
             self._saw(call, request, operation.role)
         self._count(request, request_id, begun_ns, operation, call, response.status)

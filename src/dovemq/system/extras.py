@@ -11,6 +11,8 @@ DISK_SIZES: Final[Mapping[str, str]] = {
     "postgresql": "12 MB",
     "redis": "8 MB",
     "mqtt": "1 MB",
+    "top": "23 MB",
+    "otel": "14 MB",
     "kubernetes": "800 MB",
     "keda": "730 MB",
 }

@@ -13,8 +13,10 @@ from dovemq.core.commands import Lease, Receipt
 from dovemq.core.message import Message
 from dovemq.core.observing import Observer
 from dovemq.core.queue import Queue, QueueKey
+from dovemq.core.workflows.jobs import Job
 from dovemq.telemetry.counters import BucketHistogram
 from dovemq.telemetry.trace import Trace
+from dovemq.telemetry.workflow_meter import WorkflowMeter
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +70,7 @@ class Meter(Observer):
         self.commit_us = BucketHistogram(COMMIT_US_BOUNDS)
         self.commit_items = BucketHistogram(COMMIT_ITEMS_BOUNDS)
         self.trace = trace
+        self.workflows = WorkflowMeter()
 
     def committed(self, items: int, seconds: float) -> None:
         self.commit_us.add(int(seconds * 1_000_000))
@@ -139,6 +142,9 @@ class Meter(Observer):
             for (number, source, target), count in sorted(self.exchange_flows.items())
             if number == queue.number
         ]
+
+    def job_changed(self, before: Job | None, job: Job) -> None:
+        self.workflows.job_changed(before, job)
 
     def operations(self, queue_number: int, partition: int) -> int:
         """Messages that were sent and deleted there, of a queue that sizes itself."""

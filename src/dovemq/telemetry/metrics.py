@@ -61,6 +61,38 @@ def _messages(what: str, help_text: str) -> Description:
     return _counter(f"dovemq_messages_{what}_total", help_text, *_QUEUE)
 
 
+WORKFLOW_METRICS: Final = (
+    _counter(
+        "dovemq_workflow_jobs_total",
+        "Jobs by what this front end stored: started, ended, failed, cancelled, or retried by hand "
+        "after a failure.",
+        "account",
+        "type",
+        "outcome",
+    ),
+    Description(
+        "dovemq_workflow_job_seconds",
+        "histogram",
+        "Response time of jobs that ended: from their submission to the end of the last task.",
+        ("account", "type"),
+    ),
+    _counter(
+        "dovemq_workflow_tasks_total",
+        "Tasks by what this front end stored: attempts that a worker started, tasks that ended or "
+        "failed for good, and attempts after the first (retried).",
+        "account",
+        "topic",
+        "outcome",
+    ),
+    Description(
+        "dovemq_workflow_task_seconds",
+        "histogram",
+        "Service time of tasks that ended, as reported by their workers.",
+        ("account", "topic"),
+    ),
+)
+"""Metrics of jobs. The first 100 types and 200 topics have labels; others are counted together."""
+
 CLUSTER_METRICS: Final = (
     _gauge("dovemq_front_ends", "Front ends that share the store."),
     _gauge("dovemq_leads", "1 if this front end runs move tasks for all of them."),
@@ -159,9 +191,16 @@ METRICS: Final = (
     _counter("dovemq_cache_misses_total", "Bodies read from disk."),
     _gauge("dovemq_cache_bytes", "Memory that cached bodies take."),
     _counter("dovemq_messages_damaged_total", "Messages set aside as unreadable."),
+    *WORKFLOW_METRICS,
     *CLUSTER_METRICS,
     _gauge(
         "dovemq_store_state", "1 for the state that the store is in: ok, full or failed.", "state"
+    ),
+    _counter(
+        "dovemq_otel_spans_total",
+        "Spans of OpenTelemetry: exported to the collector, failed because it refused them or did "
+        "not answer, or dropped because too many waited.",
+        "outcome",
     ),
     _counter(
         "dovemq_trace_rows_total",

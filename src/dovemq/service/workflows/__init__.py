@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
 from dovemq.service.messages import Messages
 from dovemq.service.queues import Queues
@@ -22,9 +23,14 @@ class Workflows(Struct, frozen=True):
 
 
 def build_workflows(
-    store: Store, clock: Clock, new_id: Callable[[], str], queues: Queues, messages: Messages
+    store: Store,
+    clock: Clock,
+    new_id: Callable[[], str],
+    queues: Queues,
+    messages: Messages,
+    observer: Observer,
 ) -> Workflows:
     specs = WorkflowSpecs(store, clock, queues)
     publisher = TopicPublisher(queues, messages, new_id)
-    jobs = WorkflowJobs(store, clock, new_id, specs, publisher)
+    jobs = WorkflowJobs(store, clock, new_id, specs, publisher, observer)
     return Workflows(specs, jobs, WorkflowSweeper(store, clock, jobs), SizingRecords(store, clock))

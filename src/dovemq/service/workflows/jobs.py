@@ -15,6 +15,7 @@ import msgspec
 from dovemq.core.errors import Busy, InvalidValue, JobMissing
 from dovemq.core.ledger import LedgerAsk, LedgerEntry
 from dovemq.core.limits import DAY_MS
+from dovemq.core.observing import Observer
 from dovemq.core.ports import Clock, Store
 from dovemq.core.workflows.jobs import INPUT_BYTES_MAX, Job, decode_job, encode_job
 from dovemq.core.workflows.specification import TYPE_NAME, WorkflowSpec
@@ -41,12 +42,14 @@ class WorkflowJobs:
         new_id: Callable[[], str],
         specs: WorkflowSpecs,
         publisher: TopicPublisher,
+        observer: Observer,
     ) -> None:
         self._ledger = store.ledger
         self._clock = clock
         self._new_id = new_id
         self._specs = specs
         self._publisher = publisher
+        self._observer = observer
 
     async def submit(self, account: str, type_: str, content: Any, key: str | None = None) -> Job:
         """Start a job. The same key within a day gives the job that it gave first."""
@@ -66,6 +69,7 @@ class WorkflowJobs:
         if not await self._ledger.put(entry):
             # Another request with the same key came first.
             return await self.job(account, job_id)
+        self._observer.job_changed(None, job)
         return await self._sent(job, spec, entry.version + 1, job)
 
     async def job(self, account: str, job_id: str) -> Job:
@@ -102,6 +106,7 @@ class WorkflowJobs:
             if changed is job:
                 return job, False
             if await self._ledger.put(_entry(changed, spec, version)):
+                self._observer.job_changed(job, changed)
                 return await self._sent(job, spec, version + 1, changed), True
         raise Busy(f"Others change job {job_id}")
 

@@ -137,7 +137,7 @@ def share(server: LocalServer, asker: Asker, args: argparse.Namespace) -> float:
     begun = cpu_seconds(server.pid)
     with Viewers(asker, args.viewers) as viewers:
         time.sleep(args.seconds)
-    found = (cpu_seconds(server.pid) - begun) / args.seconds - idle
+    found: float = (cpu_seconds(server.pid) - begun) / args.seconds - idle
     times = sorted(viewers.times)
     print(f"idle {idle:.1%} of a core; {args.viewers} viewers {found:.1%} more")
     print(

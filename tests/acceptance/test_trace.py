@@ -1,9 +1,12 @@
 """The lifecycle trace of a real server, read by DuckDB: complete, in order, without contents."""
 
 import asyncio
+import base64
+import json
 import os
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +85,8 @@ def query(trace: Path, sql: str) -> list[tuple[Any, ...]]:
 
 
 class Traced:
-    def __init__(self, trace: Path, driver: Driver, secret: str) -> None:
+    def __init__(self, trace: Path, driver: Driver, secret: str, status: Any) -> None:
+        self.status = status
         self.trace = trace
         self.receipts = driver.receipts
         self.secret = secret
@@ -102,8 +106,24 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Traced:
             return driver
 
         driver = uvloop.run(load())
+        status = status_of(server)
         server.stop()
-    return Traced(trace, driver, access.secret)
+    return Traced(trace, driver, access.secret, status)
+
+
+def status_of(server: LocalServer) -> Any:
+    """The state of the trace as the admin API shows it."""
+    key = f"{server.access_key.key_id}:{server.access_key.secret}".encode()
+    headers = {"Authorization": f"Basic {base64.b64encode(key).decode()}"}
+    request = urllib.request.Request(f"{server.admin_url}/v1/traces", headers=headers)
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
+def test_admin_api_shows_where_the_trace_is_written(traced: Traced) -> None:
+    status = traced.status
+    assert (status["on"], status["location"]) == (True, str(traced.trace))
+    assert (status["rows_dropped"], status["failing"], status["error"]) == (0, False, None)
 
 
 def test_every_message_is_sent_leased_and_settled(traced: Traced) -> None:

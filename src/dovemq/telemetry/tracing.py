@@ -14,7 +14,7 @@ from dovemq.telemetry.writing import TraceWriter
 
 
 class TraceStatus(Struct, frozen=True):
-    """What has become of the rows of a trace since the start of the server.
+    """The fate of the rows of a trace since the start of the server.
 
     `rows_waiting` are with the writer. `files` and `bytes` are those of the folder when the last
     file was written, None before that. `error` is the last failure; it lasts while `failing`.

@@ -79,14 +79,15 @@ async def test_process_that_is_not_needed_gets_sigterm(allocator: LocalAllocator
 
 
 async def test_new_process_gets_the_least_place_that_is_free(record: WorkerRecord) -> None:
-    places = []
+    places, seconds = [], Seconds()
 
     def command_of(topic: str, place: int) -> Sequence[str]:
         places.append(place)
         return [sys.executable, "-c", WAITS]
 
-    allocator = LocalAllocator(command_of, record)
+    allocator = LocalAllocator(command_of, record, seconds=seconds)
     await allocator.allocate({"A": 3})
+    seconds.now += 60.0
     second = allocator.processes["A"][1]
     second.signal(signal.SIGKILL)
     until(lambda: not second.running)

@@ -42,7 +42,7 @@ class SimulatedService:
 
     async def pass_time(self, seconds: float) -> None:
         count = (await self.allocator.consumers([FRONT_ENDS]))[FRONT_ENDS]
-        share = self.rate / count
+        share = self.rate / max(count, 1)
         response = 1.0 / (SERVICE - share) if share < 0.99 * SERVICE else 1.0
         answered = min(share, SERVICE) * seconds
         for place in range(count):

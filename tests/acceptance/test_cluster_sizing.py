@@ -26,9 +26,9 @@ def test_dry_run_tells_front_ends_and_nodes_of_a_running_service(tmp_path: Path)
     with subprocess.Popen([*_serve(tmp_path, port)]) as server:
         try:
             _health(f"http://127.0.0.1:{port + 1}")
-            words = ("cluster", "size", "--once", "--target-ms", "1000", "--node-gib", "1")
-            words = (*words, "--window", "1s", "--port", str(port))
-            dovemq(*words, "--decisions", decisions)
+            limits = ("--target-ms", "1000", "--node-gib", "1", "--window", "1s")
+            where = ("--port", str(port), "--decisions", decisions)
+            dovemq("cluster", "size", "--once", *limits, *where)
         finally:
             server.terminate()
     front_ends, store = [json.loads(line) for line in decisions.read_text().splitlines()]

@@ -26,6 +26,7 @@ from dovemq.sqs.auditing import recorded
 from dovemq.sqs.authorisation import Judge
 from dovemq.sqs.call import Call
 from dovemq.sqs.errors import HostInvalid
+from dovemq.sqs.faults import fault_of
 from dovemq.sqs.operations import OPERATIONS, Operation
 from dovemq.sqs.signature import Verifier
 from dovemq.sqs.spanning import begin_span, end_span
@@ -105,7 +106,7 @@ class SqsEndpoint:
     async def handle(self, request: HttpRequest) -> HttpResponse:
         request_id = f"{self._ids_prefix}{next(self._numbers):012x}"
         begun_ns = self._timer_ns()
-        call = operation = span = failure = None
+        call = operation = span = code = None
         is_json = json10.speaks(request)
         try:
             call = self._call(request)
@@ -122,12 +123,13 @@ class SqsEndpoint:
             answer = json10.answer if is_json else query.answer
             response = answer(answered, request_id, call)
         except Exception as error:
-            failure = error
+            # Kept as a code: the error holds its frame, and so the request.
+            code = fault_of(error).code
             _note(error, request_id)
             refuse = json10.refuse if is_json else query.refuse
             response = refuse(error, request_id, request)
         if span is not None and call is not None:
-            end_span(span, call, request_id, failure)
+            end_span(span, call, request_id, code)
         if operation is not None and operation.role is not None and call is not None:
             self._saw(call, request, operation.role)
         self._count(request, request_id, begun_ns, operation, call, response.status)

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dovemq.sqs.actions.sending import XRAY_HEADER
 from dovemq.sqs.call import Call
-from dovemq.sqs.faults import fault_of
 
 if TYPE_CHECKING:
     from dovemq.telemetry.spans import MessageSpan, MessageSpans
@@ -42,10 +41,11 @@ def begin_span(
     return span
 
 
-def end_span(span: "MessageSpan", call: Call, request_id: str, error: Exception | None) -> None:
+def end_span(span: "MessageSpan", call: Call, request_id: str, code: str | None) -> None:
+    """End the span; `code` is that of the error, if the request failed."""
     queue = call.found or call.asked
     url = None if queue is None else call.url(queue)
-    span.end(queue, url, request_id, None if error is None else fault_of(error).code)
+    span.end(queue, url, request_id, code)
 
 
 def _headers(asked: Any, call: Call) -> tuple[list[str], bool]:

@@ -1,4 +1,4 @@
-"""What the receives of one front end share: a read serves all that began before it."""
+"""Reads that the receives of one front end share: one serves all that began before it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

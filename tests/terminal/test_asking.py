@@ -1,9 +1,9 @@
-"""What is asked each second, and how long the pauses are when nobody answers."""
+"""The requests of each second, and the pauses between them when nobody answers."""
 
 import pytest
 
 from dovemq.client.errors import Refused
-from dovemq.terminal.asking import WAIT_SECONDS_MAX, Asking, Listing, Pace
+from dovemq.terminal.asking import WAIT_SECONDS_MAX, Asking, AskingPauses, Listing
 from dovemq.terminal.pictures import overview_picture
 from tests.terminal.fakes import FakeAdmin, row
 
@@ -33,20 +33,20 @@ async def test_refusals_other_than_of_the_front_ends_are_raised() -> None:
 
 
 def test_each_failure_doubles_the_pause_up_to_a_limit() -> None:
-    pace = Pace()
-    pauses = []
+    pauses = AskingPauses()
+    seconds = []
     for _ in range(8):
-        pace.failed()
-        pauses.append(pace.pause_seconds)
-    assert pauses[:5] == [2, 4, 8, 16, 30]
-    assert max(pauses) == WAIT_SECONDS_MAX
-    pace.succeeded()
-    assert pace.pause_seconds == 1
+        pauses.failed()
+        seconds.append(pauses.pause_seconds)
+    assert seconds[:5] == [2, 4, 8, 16, 30]
+    assert max(seconds) == WAIT_SECONDS_MAX
+    pauses.succeeded()
+    assert pauses.pause_seconds == 1
 
 
 async def test_hurry_ends_a_pause_and_also_one_that_has_not_begun() -> None:
-    pace = Pace()
+    pauses = AskingPauses()
     for _ in range(8):
-        pace.failed()
-    pace.hurry()
-    await pace.wait()
+        pauses.failed()
+    pauses.hurry()
+    await pauses.wait()

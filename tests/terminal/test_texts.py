@@ -4,12 +4,12 @@ import pytest
 
 from dovemq.terminal.columns import fitting_columns
 from dovemq.terminal.lines import alerts_line
-from dovemq.terminal.pictures import Alert, Flows, QueueLine
+from dovemq.terminal.pictures import Alert, LineRates, QueueLine
 from dovemq.terminal.texts import age_text, count_text, curve, plain, rate_text
 
 
 def _line(name: str, account: str = "000000000000") -> QueueLine:
-    return QueueLine(account, name, 1, 0, 0, None, 0, Flows(), ())
+    return QueueLine(account, name, 1, 0, 0, None, 0, LineRates(), ())
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from tests.tidy.sources import Source, sources
 
 ELLIPTIC = re.compile(r"(And|As|Beside|By|Nor|Of|So|Than|Those|To|Until|What|Who|Whoever|Whose)\b")
 """First words of a docstring without a subject, or without a verb that a reader can find."""
-NOT_PRIVATE = frozenset(("_actions", "_replace"))
-"""Names of the standard library: of argparse, which has no public list, and of named tuples."""
+NOT_PRIVATE = frozenset(("_actions", "_compositor", "_filters", "_replace"))
+"""Names of argparse and of Textual, which have no public ones for it, and of named tuples."""
 
 
 def _docstrings(source: Source) -> Iterator[tuple[int, str]]:

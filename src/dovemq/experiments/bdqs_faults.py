@@ -213,7 +213,7 @@ class FailingNodes(Protocol):
 
 
 class FailingServers(Protocol):
-    """What fails; `BdqsServers` is one."""
+    """Servers that fail, such as `BdqsServers`."""
 
     @property
     def database(self) -> FailingNodes: ...

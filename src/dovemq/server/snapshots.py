@@ -19,6 +19,7 @@ from msgspec import Struct
 from dovemq.core import limits
 from dovemq.core.commands import Counts
 from dovemq.core.errors import QueueMissing, UnavailableError
+from dovemq.core.history import HistoryPoint
 from dovemq.core.queue import Queue, QueueKey
 from dovemq.service import Service
 from dovemq.telemetry.meter import QueueTally
@@ -77,19 +78,6 @@ class QueueRow(Struct, frozen=True):
     @property
     def key(self) -> QueueKey:
         return QueueKey(self.account, self.name)
-
-
-class HistoryPoint(Struct, frozen=True, array_like=True):
-    """Time, visible, leased, delayed, age of the oldest visible message, and rates."""
-
-    at_ms: int
-    visible: int
-    leased: int
-    delayed: int
-    oldest_age_ms: int
-    sent: float
-    received: float
-    settled: float
 
 
 class Snapshot(Struct, frozen=True):

@@ -8,13 +8,13 @@ from textual.binding import Binding, BindingType
 
 from dovemq.client.errors import ClientError
 from dovemq.core.queue import QueueKey
-from dovemq.terminal.asking import Asking, Listing, Pace, TopApi
-from dovemq.terminal.pages import OverviewPage, Page, QueuePage
+from dovemq.terminal.asking import Asking, AskingPauses, Listing, TopApi
+from dovemq.terminal.pages import OverviewPage, QueuePage, TerminalPage
 
 THEME: Final = "ansi-dark"
 """The terminal's own colours, so that a light terminal stays light."""
 _STYLE: Final = """
-Page { layout: vertical; }
+TerminalPage { layout: vertical; }
 #title, #totals, #listing, #counts, #curves, #figures { height: auto; width: 100%; }
 #title { text-style: reverse; height: 1; }
 #trouble { height: auto; }
@@ -45,7 +45,7 @@ class TopApp(App[int]):
         self._address = address
         self._listing = listing
         self._queue = queue
-        self._pace = Pace()
+        self._pauses = AskingPauses()
 
     def on_mount(self) -> None:
         self.theme = THEME
@@ -58,25 +58,25 @@ class TopApp(App[int]):
         """Ask for what the page on top needs. Drop what arrives before it is there, or later."""
         while self.is_running:
             page = self.screen
-            assert isinstance(page, Page)
+            assert isinstance(page, OverviewPage | QueuePage)
             trouble = None
             try:
                 found = await page.ask()
                 if self._is_on_top(page):
                     page.show(found)
-                self._pace.succeeded()
+                self._pauses.succeeded()
             except ClientError as error:
-                self._pace.failed()
-                trouble = f"{error} (next request in {self._pace.pause_seconds:g} s)"
+                self._pauses.failed()
+                trouble = f"{error} (next request in {self._pauses.pause_seconds:g} s)"
             if self._is_on_top(page):
                 page.tell(trouble)
-            await self._pace.wait()
+            await self._pauses.wait()
 
-    def _is_on_top(self, page: Page) -> bool:
+    def _is_on_top(self, page: TerminalPage) -> bool:
         return self.screen is page and page.is_mounted
 
-    def on_page_changed(self, message: Page.Changed) -> None:
-        self._pace.hurry()
+    def on_terminal_page_changed(self, message: TerminalPage.Changed) -> None:
+        self._pauses.hurry()
 
     def action_leave(self) -> None:
         self.exit()

@@ -92,8 +92,8 @@ class Asking:
             return None
 
 
-class Pace:
-    """Pauses between requests: a second, and longer while requests fail.
+class AskingPauses:
+    """AskingPauses between requests: a second, and longer while requests fail.
 
     `wait` is a sleep that another task can cut short by `hurry`.
     """

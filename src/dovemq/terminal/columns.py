@@ -13,7 +13,7 @@ NAME_WIDTH_MAX: Final = 80
 GAP: Final = 1
 
 
-class Column(Struct, frozen=True):
+class QueueColumn(Struct, frozen=True):
     """`sort` is the name of the order at the admin API. Smaller ranks stay on narrow terminals."""
 
     head: str
@@ -24,33 +24,33 @@ class Column(Struct, frozen=True):
 
 
 _COLUMNS: Final = (
-    Column("VISIBLE", "visible", 8, 1, lambda line: count_text(line.visible)),
-    Column("LEASED", "leased", 7, 4, lambda line: count_text(line.leased)),
-    Column("DELAYED", "delayed", 8, 7, lambda line: count_text(line.delayed)),
-    Column("OLDEST", "age", 7, 2, lambda line: age_text(line.oldest_age_ms)),
-    Column("SENT/S", "sent", 7, 5, lambda line: rate_text(line.rates.sent)),
-    Column("RECV/S", "received", 7, 6, lambda line: rate_text(line.rates.received)),
-    Column("DEL/S", "settled", 6, 8, lambda line: rate_text(line.rates.settled)),
-    Column("CONS", "consumers", 5, 3, lambda line: count_text(line.consumers)),
+    QueueColumn("VISIBLE", "visible", 8, 1, lambda line: count_text(line.visible)),
+    QueueColumn("LEASED", "leased", 7, 4, lambda line: count_text(line.leased)),
+    QueueColumn("DELAYED", "delayed", 8, 7, lambda line: count_text(line.delayed)),
+    QueueColumn("OLDEST", "age", 7, 2, lambda line: age_text(line.oldest_age_ms)),
+    QueueColumn("SENT/S", "sent", 7, 5, lambda line: rate_text(line.rates.sent)),
+    QueueColumn("RECV/S", "received", 7, 6, lambda line: rate_text(line.rates.received)),
+    QueueColumn("DEL/S", "settled", 6, 8, lambda line: rate_text(line.rates.settled)),
+    QueueColumn("CONS", "consumers", 5, 3, lambda line: count_text(line.consumers)),
 )
-_ALERTS: Final = Column("ALERT", "alerts", 12, 9, lambda line: _kinds(line))
+_ALERTS: Final = QueueColumn("ALERT", "alerts", 12, 9, lambda line: _kinds(line))
 
 
-def name_column(width: int, *, several: bool) -> Column:
+def name_column(width: int, *, several: bool) -> QueueColumn:
     """The queue, with a mark if it has alerts, and with its account if there are `several`."""
 
     def cell(line: QueueLine) -> str:
         mark = "!" if line.alerts else " "
         return f"{mark}{plain(line.key if several else line.name, width - 1)}"
 
-    return Column(" QUEUE", "name", width, 0, cell)
+    return QueueColumn(" QUEUE", "name", width, 0, cell)
 
 
-def fitting_columns(width: int, lines: Sequence[QueueLine]) -> list[Column]:
+def fitting_columns(width: int, lines: Sequence[QueueLine]) -> list[QueueColumn]:
     """The columns for a table of a width, in the order in which they are shown."""
     several = len({line.account for line in lines}) > 1
     left = width - NAME_WIDTH_MIN
-    chosen: list[Column] = []
+    chosen: list[QueueColumn] = []
     for column in sorted((*_COLUMNS, _ALERTS), key=lambda each: each.rank):
         if column.width + GAP > left:
             break
@@ -60,7 +60,7 @@ def fitting_columns(width: int, lines: Sequence[QueueLine]) -> list[Column]:
     return [name, *(each for each in (*_COLUMNS, _ALERTS) if each in chosen)]
 
 
-def is_text(column: Column) -> bool:
+def is_text(column: QueueColumn) -> bool:
     """Whether the cells are texts, which begin at the left; numbers end at the right."""
     return column.sort in ("name", "alerts")
 

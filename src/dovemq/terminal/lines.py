@@ -3,7 +3,8 @@
 import datetime
 from typing import Final
 
-from dovemq.terminal.pictures import Alert, OverviewPicture, Point, QueuePicture
+from dovemq.core.history import HistoryPoint
+from dovemq.terminal.pictures import Alert, OverviewPicture, QueuePicture
 from dovemq.terminal.texts import age_text, count_text, curve, plain, rate_text
 
 ALERTS_SHOWN_MAX: Final = 3
@@ -17,7 +18,7 @@ _CURVES: Final = (
     ("received/s", "received", rate_text),
     ("deleted/s", "settled", rate_text),
 )
-"""Label, field of `Point` and text of the value of each curve."""
+"""Label, field of `HistoryPoint` and text of the value of each curve."""
 _LABEL_WIDTH: Final = 11
 _VALUE_WIDTH: Final = 8
 
@@ -93,7 +94,7 @@ def queue_lines(picture: QueuePicture) -> list[str]:
     return [counts, flows, clients.rstrip(), *alerts]
 
 
-def curve_lines(points: tuple[Point, ...], width: int) -> list[str]:
+def curve_lines(points: tuple[HistoryPoint, ...], width: int) -> list[str]:
     """One line for each curve: its label, its last value and its bars."""
     bars = width - _LABEL_WIDTH - _VALUE_WIDTH - 1
     lines = []

@@ -13,7 +13,7 @@ from textual.widgets import DataTable, Footer, Input, Static
 
 from dovemq.core.queue import QueueKey
 from dovemq.terminal.asking import SORTS, Asking, Listing
-from dovemq.terminal.columns import GAP, Column, fitting_columns, is_text
+from dovemq.terminal.columns import GAP, QueueColumn, fitting_columns, is_text
 from dovemq.terminal.lines import (
     CONNECTION_HEADS,
     clock_text,
@@ -39,7 +39,7 @@ _ALERT: Final = "bold red"
 _FALLING, _RISING = "▼", "▲"
 
 
-class Page(Screen[None]):
+class TerminalPage(Screen[None]):
     """A screen that is shown anew from documents of the admin API."""
 
     class Changed(Message):
@@ -49,12 +49,6 @@ class Page(Screen[None]):
         super().__init__()
         self._asking = asking
         self._address = address
-
-    async def ask(self) -> Document:
-        raise NotImplementedError
-
-    def show(self, found: Document) -> None:
-        raise NotImplementedError
 
     def tell(self, text: str | None) -> None:
         """Show why there is nothing new, or nothing for None."""
@@ -84,7 +78,7 @@ class QueueTable(DataTable[Text]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select_cursor", "Open")]
 
 
-class OverviewPage(Page):
+class OverviewPage(TerminalPage):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter", key_display="/"),
         Binding("greater_than_sign,s", "sort(1)", "Sort by next", key_display=">"),
@@ -151,14 +145,14 @@ class OverviewPage(Page):
         self._heads, self._rows = heads, rows
         self._put("listing", self._listing_text(picture))
 
-    def _update(self, columns: list[Column], rows: dict[str, list[Text]]) -> None:
+    def _update(self, columns: list[QueueColumn], rows: dict[str, list[Text]]) -> None:
         for key, cells in rows.items():
             for column, cell, before in zip(columns, cells, self._rows[key], strict=True):
                 if (cell, cell.style) != (before, before.style):
                     self._table.update_cell(key, column.sort, cell)
 
     def _rebuild(
-        self, columns: list[Column], heads: list[Text], rows: dict[str, list[Text]]
+        self, columns: list[QueueColumn], heads: list[Text], rows: dict[str, list[Text]]
     ) -> None:
         table = self._table
         current, top = self.selected, table.scroll_y
@@ -171,11 +165,11 @@ class OverviewPage(Page):
             table.move_cursor(row=[*rows].index(current), scroll=False)
         table.scroll_to(y=top, animate=False, force=True)
 
-    def _head(self, column: Column) -> Text:
+    def _head(self, column: QueueColumn) -> Text:
         arrow = (_FALLING if self.listing.falling else _RISING) if self._sorts(column) else ""
         return _cell(column, f"{column.head}{arrow}"[: column.width + GAP], "bold")
 
-    def _sorts(self, column: Column) -> bool:
+    def _sorts(self, column: QueueColumn) -> bool:
         return column.sort == self.listing.sort
 
     def _listing_text(self, picture: OverviewPicture) -> str:
@@ -240,7 +234,7 @@ class OverviewPage(Page):
         self.post_message(self.Changed())
 
 
-class QueuePage(Page):
+class QueuePage(TerminalPage):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,b,backspace", "back", "Back", key_display="Esc"),
         Binding("q", "app.leave", "Quit"),
@@ -300,5 +294,5 @@ class QueuePage(Page):
         self.post_message(self.Changed())
 
 
-def _cell(column: Column, text: str, style: str) -> Text:
+def _cell(column: QueueColumn, text: str, style: str) -> Text:
     return Text(text, style=style, justify="left" if is_text(column) else "right")

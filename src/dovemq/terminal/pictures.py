@@ -1,4 +1,4 @@
-"""What the pages of the terminal show, read from documents of the admin API."""
+"""The pictures that the pages of the terminal show, read from documents of the admin API."""
 
 from typing import Any, TypeVar
 
@@ -6,22 +6,10 @@ import msgspec
 from msgspec import Struct
 
 from dovemq.client.errors import AnswerMalformed
+from dovemq.core.history import HistoryPoint
 
 Document = dict[str, Any]
 T = TypeVar("T")
-
-
-class Point(Struct, frozen=True, array_like=True):
-    """Counts, the age of the oldest visible message, and messages per second, at a time."""
-
-    at_ms: int
-    visible: int
-    leased: int
-    delayed: int
-    oldest_age_ms: int
-    sent: float
-    received: float
-    settled: float
 
 
 class Alert(Struct, frozen=True):
@@ -31,7 +19,7 @@ class Alert(Struct, frozen=True):
     """The queue, where alerts of several queues are listed."""
 
 
-class Flows(Struct, frozen=True):
+class LineRates(Struct, frozen=True):
     """Messages per second; `misses` are receives that found nothing."""
 
     sent: float = 0.0
@@ -49,7 +37,7 @@ class QueueLine(Struct, frozen=True):
     delayed: int
     oldest_age_ms: int | None
     consumers: int
-    rates: Flows
+    rates: LineRates
     alerts: tuple[Alert, ...]
     bytes: int = 0
     fifo: bool = False
@@ -81,8 +69,8 @@ class OverviewPicture(Struct, frozen=True):
 
     at_ms: int
     queues: int
-    total: Point
-    history: tuple[Point, ...]
+    total: HistoryPoint
+    history: tuple[HistoryPoint, ...]
     alerts: tuple[Alert, ...]
     alert_count: int
     health: Health | None
@@ -108,7 +96,7 @@ class QueuePicture(Struct, frozen=True):
     at_ms: int
     key: str
     line: QueueLine | None
-    history: tuple[Point, ...]
+    history: tuple[HistoryPoint, ...]
     connections: tuple[Connection, ...]
     connection_count: int
     waiting: int
@@ -120,8 +108,8 @@ def overview_picture(found: Document) -> OverviewPicture:
     return OverviewPicture(
         overview["at_ms"],
         overview["queues"],
-        _read(overview["total"], Point),
-        _read(overview["history"], tuple[Point, ...]),
+        _read(overview["total"], HistoryPoint),
+        _read(overview["history"], tuple[HistoryPoint, ...]),
         _read(overview["alerts"], tuple[Alert, ...]),
         overview["alert_count"],
         _read(overview["health"], Health | None),
@@ -138,7 +126,7 @@ def queue_picture(found: Document) -> QueuePicture:
         history["at_ms"],
         found["key"],
         _read(history["now"], QueueLine | None),
-        _read(history["points"], tuple[Point, ...]),
+        _read(history["points"], tuple[HistoryPoint, ...]),
         _read(clients["clients"], tuple[Connection, ...]),
         clients["count"],
         clients["waiting"],

@@ -74,6 +74,26 @@ def test_session_moves_only_if_that_brings_the_partitions_closer() -> None:
     assert moved.partition == 1
 
 
+def test_near_partition_is_elected_with_one_client_more() -> None:
+    assert elect(_standing((1, 0), (1, 0)), PRODUCER, near={1}).partition == 1
+    assert elect(_standing((1, 0), (2, 0)), PRODUCER, near={1}).partition == 1
+    assert elect(_standing((1, 0), (3, 0)), PRODUCER, near={1}).partition == 0
+
+
+def test_near_partition_is_passed_over_while_it_is_marked_or_overloaded() -> None:
+    assert elect(_standing((1, 0), (1, 0), marked=1), PRODUCER, near={1}).partition == 0
+    full = standing_of(load((0, 0), (0, 99)), ControlMemory(None))
+    assert elect(full, PRODUCER, near={1}).partition == 0
+
+
+def test_session_comes_near_if_that_leaves_the_partitions_as_close() -> None:
+    moved = elect_again(_standing((3, 0), (2, 0)), PRODUCER, 0, near={1})
+    assert moved is not None
+    assert moved.partition == 1
+    assert elect_again(_standing((2, 0), (2, 0)), PRODUCER, 0, near={1}) is None
+    assert elect_again(_standing((3, 0), (2, 0)), PRODUCER, 0, near={0}) is None
+
+
 def test_session_leaves_a_marked_partition() -> None:
     moved = elect_again(_standing((3, 0), (1, 0), marked=1), PRODUCER, 1)
     assert moved is not None
@@ -85,6 +105,29 @@ def test_session_leaves_a_partition_that_is_gone() -> None:
     moved = elect_again(_standing((3, 0), (1, 0)), PRODUCER, 9)
     assert moved is not None
     assert moved.partition == 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=24))
+def test_migration_of_sessions_that_come_near_ends(sessions: list[tuple[int, int]]) -> None:
+    """Front end f serves partition f; partition 3 is near to none. No move is undone.
+
+    A move brings the partitions closer, or a session near while they stay as close.
+    """
+    places = [place for _, place in sessions]
+    for _ in range(len(sessions) ** 2 + 1):
+        standing = _standing(*((places.count(number), 0) for number in range(4)))
+        moves = [
+            (each, move.partition)
+            for each, (front_end, _) in enumerate(sessions)
+            if (move := elect_again(standing, PRODUCER, places[each], near={front_end}))
+        ]
+        if not moves:
+            break
+        session, places[session] = moves[0][0], moves[0][1]
+    else:
+        raise AssertionError("sessions still move")
+    counts = [places.count(number) for number in range(4)]
+    assert max(counts) - min(counts) <= 2
 
 
 @given(

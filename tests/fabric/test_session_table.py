@@ -6,6 +6,7 @@ from dovemq.core.partitions import ControlMemory, Layout
 from dovemq.core.queue import Queue, QueueKey, QueueSettings
 from dovemq.core.sessions import ClientSession
 from dovemq.fabric.autonomic import ClientRole, PartitionLoad, QueueLoad
+from dovemq.fabric.members import Locality, everywhere_local
 from dovemq.fabric.session_counts import ClientCount, SessionCounts
 from dovemq.fabric.sessions import MIGRATION_MS, LoadSource, SessionPlace, SessionTable
 from dovemq.testing.clock import ManualClock
@@ -33,10 +34,15 @@ def queue_of(
 class Desk:
     """A table with a clock, and sessions that ask it."""
 
-    def __init__(self, sessions_max: int = 1_000, loads: LoadSource | None = None) -> None:
+    def __init__(
+        self,
+        sessions_max: int = 1_000,
+        loads: LoadSource | None = None,
+        is_local: Locality = everywhere_local,
+    ) -> None:
         self.clock = ManualClock()
         self.clients = SessionCounts()
-        self.table = SessionTable(self.clock, self.clients, loads, sessions_max)
+        self.table = SessionTable(self.clock, self.clients, loads, sessions_max, is_local)
 
     def ask(
         self, session: ClientSession, queue: Queue, role: ClientRole = PRODUCER
@@ -64,6 +70,14 @@ def test_clients_are_spread_evenly_in_each_role() -> None:
     desk.join(queue_of(0, 1, 2), PRODUCER, 4)
     desk.join(queue_of(0, 1, 2), CONSUMER, 8)
     assert desk.counts() == {0: (2, 2), 1: (1, 3), 2: (1, 3)}
+
+
+def test_clients_stay_at_their_front_end_while_its_partition_has_one_more_at_most() -> None:
+    desk = Desk(is_local=lambda _, partition: partition == 2)
+    desk.join(queue_of(0, 1, 2), CONSUMER, 1)
+    assert desk.counts() == {2: (0, 1)}
+    desk.join(queue_of(0, 1, 2), CONSUMER, 4)
+    assert desk.counts() == {0: (0, 1), 1: (0, 1), 2: (0, 3)}
 
 
 def test_client_keeps_its_partition() -> None:

@@ -25,6 +25,7 @@ from dovemq.fabric.autonomic import (
     elect_again,
     standing_of,
 )
+from dovemq.fabric.members import Locality, everywhere_local
 from dovemq.fabric.session_counts import ClientCount, SessionCounts
 
 SESSIONS_MAX: Final = 100_000
@@ -72,11 +73,13 @@ class SessionTable:
         counts: SessionCounts,
         loads: LoadSource | None = None,
         sessions_max: int = SESSIONS_MAX,
+        is_local: Locality = everywhere_local,
     ) -> None:
         self._clock = clock
         self._counts = counts
         self._loads = loads or self._own_load
         self._sessions_max = sessions_max
+        self._is_local = is_local
         # The longest silent first.
         self._places: OrderedDict[tuple[int, bool, ClientSession], SessionPlace] = OrderedDict()
         self._of_session: dict[ClientSession, dict[tuple[int, bool], None]] = {}
@@ -127,7 +130,7 @@ class SessionTable:
         if len(self._places) >= self._sessions_max:
             self._leave(next(iter(self._places.values())))
         place = SessionPlace(session, queue, role)
-        place.partition = elect(self._standing(queue), role).partition
+        place.partition = elect(self._standing(queue), role, self._near(queue)).partition
         known = self._of_session.get(session)
         if known is None:
             known = self._of_session[session] = {}
@@ -162,12 +165,18 @@ class SessionTable:
         if now_ms - max(place.considered_ms, migrated_ms) < MIGRATION_MS:
             return
         place.considered_ms = now_ms
-        election = elect_again(self._standing(queue), place.role, place.partition)
+        standing, near = self._standing(queue), self._near(queue)
+        election = elect_again(standing, place.role, place.partition, near)
         if election is not None:
             self._counts.add(queue.number, place.partition, place.role, -1)
             place.partition = election.partition
             self._counts.add(queue.number, place.partition, place.role, 1)
             self._migrated_ms[queue.number] = now_ms
+
+    def _near(self, queue: Queue) -> frozenset[int]:
+        """The active partitions of this front end."""
+        active = queue.settings.layout.active
+        return frozenset(each for each in active if self._is_local(queue.number, each))
 
     def _standing(self, queue: Queue) -> QueueStanding:
         """The active partitions, also those that the source of loads has not heard of yet."""

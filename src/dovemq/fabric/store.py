@@ -66,7 +66,9 @@ class FabricStore:
         self.hints = hints or HintMeters()
         self.clients = clients or SessionCounts()
         self.sizing = SelfSizing(store, self.exchange, clock, self._changed, self.clients, ports)
-        self.sessions = SessionTable(clock, self.clients, self.sizing.view.observation)
+        self.sessions = SessionTable(
+            clock, self.clients, self.sizing.view.observation, is_local=is_local
+        )
 
     def start(self, leads: Callable[[], bool] = lambda: True) -> None:
         """`leads` tells whether this front end takes care of partitions for all, at this moment."""

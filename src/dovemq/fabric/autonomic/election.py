@@ -4,9 +4,13 @@ The elected partition is the one with the smallest share of producers (or consum
 farthest from the fair share 1/k. A partition with a load above 1 is passed over while another one
 has a load of at most 1 (R3): the paper states this rule, but its algorithm leaves it out, since its
 partitions have equal capacities. Ties go to the lowest load, then to the lowest number.
+
+Partitions of the client's own front end are *near*. The others cost a passage over the link for
+each request; the paper's clients reach all queues alike. A near partition is elected if it has at
+most one client more than the one with the smallest share.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -18,6 +22,11 @@ from dovemq.fabric.autonomic.standing import PartitionStanding, QueueStanding
 MIGRATION_CLIENTS_MIN: Final = 2
 """A session moves to a partition that has so many clients of its role fewer: after the move both
 are no further apart than before, so that no session moves back."""
+NEAR_MIGRATION_CLIENTS_MIN: Final = 1
+"""The same for a move to a near partition from one that is not. Such a move is never undone: a
+session leaves a near partition only by the other rule."""
+NEAR_CLIENTS_MORE_MAX: Final = 1
+"""So many clients of the role more than the smallest share has may be at a near partition."""
 
 
 class Election(Struct, frozen=True):
@@ -27,11 +36,13 @@ class Election(Struct, frozen=True):
     reason: ControlReason
 
 
-def elect(standing: QueueStanding, role: ClientRole) -> Election:
+def elect(
+    standing: QueueStanding, role: ClientRole, near: Collection[int] = frozenset()
+) -> Election:
     """The partition for a client that joins; a marked one is never elected."""
     candidates = standing.unmarked
     within = [each for each in candidates if each.load <= 1.0]
-    chosen = _smallest(within or candidates, role)
+    chosen = _nearest(within or candidates, role, near)
     if within and chosen.number != _smallest(candidates, role).number:
         cause = ControlCause.OTHERS_OVERLOADED
     elif role is ClientRole.PRODUCER:
@@ -41,13 +52,15 @@ def elect(standing: QueueStanding, role: ClientRole) -> Election:
     return _elected(chosen, role, cause)
 
 
-def elect_again(standing: QueueStanding, role: ClientRole, current: int) -> Election | None:
+def elect_again(
+    standing: QueueStanding, role: ClientRole, current: int, near: Collection[int] = frozenset()
+) -> Election | None:
     """The partition that a session of `current` should move to; None if it should stay.
 
     It moves away from a partition that is marked or gone, or to one that has at least
-    `MIGRATION_CLIENTS_MIN` clients of its role fewer.
+    `MIGRATION_CLIENTS_MIN` clients of its role fewer; one fewer if it comes near by that.
     """
-    election = elect(standing, role)
+    election = elect(standing, role, near)
     present = next((each for each in standing.partitions if each.number == current), None)
     if present is None or election.partition == current:
         return election if present is None else None
@@ -55,7 +68,20 @@ def elect_again(standing: QueueStanding, role: ClientRole, current: int) -> Elec
     if present.marked:
         return _elected(chosen, role, ControlCause.MARKED_LEFT, partition=current)
     fewer = _clients(present, role) - _clients(chosen, role)
-    return election if fewer >= MIGRATION_CLIENTS_MIN else None
+    comes_near = election.partition in near and current not in near
+    needed = NEAR_MIGRATION_CLIENTS_MIN if comes_near else MIGRATION_CLIENTS_MIN
+    return election if fewer >= needed else None
+
+
+def _nearest(
+    candidates: Sequence[PartitionStanding], role: ClientRole, near: Collection[int]
+) -> PartitionStanding:
+    smallest = _smallest(candidates, role)
+    clients_max = _clients(smallest, role) + NEAR_CLIENTS_MORE_MAX
+    level = [
+        each for each in candidates if each.number in near and _clients(each, role) <= clients_max
+    ]
+    return _smallest(level, role) if level else smallest
 
 
 def _smallest(candidates: Sequence[PartitionStanding], role: ClientRole) -> PartitionStanding:

@@ -1,5 +1,6 @@
 """A real server sends spans to a collector, and counts them."""
 
+import urllib.request
 from pathlib import Path
 
 import boto3
@@ -28,6 +29,10 @@ def test_clients_of_sqs_are_traced_from_send_to_delete(tmp_path: Path) -> None:
             [message] = sqs.receive_message(QueueUrl=url, **asked)["Messages"]
             sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
             spans = collector.until(lambda spans: len(spans) == 3)
+            with urllib.request.urlopen(f"{server.admin_url}/metrics") as answer:
+                metrics = answer.read().decode()
+        for outcome in ("exported", "failed", "dropped"):
+            assert f'dovemq_otel_spans_total{{outcome="{outcome}"}}' in metrics
         [send], [receive] = _named(spans, "SendMessage"), _named(spans, "ReceiveMessage")
         assert len(_named(spans, "DeleteMessage")) == 1
         assert [link.span_id for link in receive.links] == [send.span_id]

@@ -72,6 +72,17 @@ def check_closed(path: Path, mode: int) -> None:
         )
 
 
+def check_shown(path: Path, found: os.stat_result) -> None:
+    """Check a secret that an operator, or root for this process, has put where it is to be read.
+
+    Root may leave it readable by a group: systemd's credentials and the volumes of Kubernetes give
+    a file of root to a service in this way.
+    """
+    _check_owner(path, found.st_uid)
+    is_lent = found.st_uid == 0 and not found.st_mode & (stat.S_IWGRP | stat.S_IXGRP)
+    check_closed(path, found.st_mode & ~stat.S_IRGRP if is_lent else found.st_mode)
+
+
 def open_private(path: Path, flags: int) -> int:
     """A descriptor of the file, which is for its owner alone if it is made here."""
     try:

@@ -24,7 +24,7 @@ PINNED := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt
 INSTALL := $(PINNED) $(BIN)/pip install --quiet --disable-pip-version-check \
 	--use-pep517 --editable
 
-.PHONY: setup programs jars serve test test-full check suite coverage bench peers kubernetes helm docs clean
+.PHONY: setup programs jars serve test test-full check suite coverage bench peers kubernetes docs clean
 
 # Without EXTRAS: everything that the tests need. With EXTRAS=models (or trace, spark): the command
 # with these optional packages, and nothing for the tests.
@@ -84,7 +84,7 @@ test-full: export DOVETEST_KUBERNETES := 1
 test-full: export DOVETEST_JOBS := 1000
 test-full: export DOVETEST_JOB_SCHEDULES := 60
 test-full: PYTEST += --timeout 3600 -o faulthandler_timeout=0
-test-full: check kubernetes helm suite
+test-full: check kubernetes suite
 	$(BIN)/python -m bench.flat
 	$(BIN)/python -m bench.flat --fifo
 	$(BIN)/python -m bench.polls
@@ -96,10 +96,6 @@ test-full: check kubernetes helm suite
 # Twenty minutes the first time; the programs are kept outside the tree.
 kubernetes: setup
 	@$(BIN)/python -m tools.kubernetes
-
-# Kept beside the programs of Kubernetes.
-helm: setup
-	@$(BIN)/python -m tools.helm
 
 coverage: setup
 	$(BIN)/coverage erase

@@ -17,8 +17,7 @@ from dovemq.cli.program import build_parser
 from dovemq.configuration import resolve
 from dovemq.settings import LEAVE_SECONDS, HttpSettings, Settings, all_settings
 from dovemq.testing.local_kubernetes import LocalKubernetes, is_built, kubernetes_cache
-from tests.acceptance.programs import ROOT
-from tools.helm import find_helm
+from tests.acceptance.programs import ROOT, program
 
 CHART = ROOT / "deploy" / "helm" / "dovemq"
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
@@ -98,10 +97,7 @@ def test_versions_times_and_user_are_those_of_the_service() -> None:
 
 
 def _helm(*arguments: str) -> subprocess.CompletedProcess[str]:
-    helm = find_helm()
-    if helm is None:
-        pytest.skip("helm is not installed, and python -m tools.helm has not been run")
-    command = [helm, *arguments]
+    command = [program("helm"), *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
 
 

@@ -36,13 +36,10 @@ current-context: x
 """
 
 
-def program_cache() -> Path:
-    """The directory of programs that take long to build, outside the tree."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dovemq"
-
-
 def kubernetes_cache() -> Path:
-    return program_cache() / f"kubernetes-{VERSION}"
+    """The directory of the programs, outside the tree since they take long to build."""
+    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "dovemq" / f"kubernetes-{VERSION}"
 
 
 def is_built(folder: Path) -> bool:

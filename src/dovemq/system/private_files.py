@@ -32,6 +32,11 @@ def make_private_directory(directory: Path) -> None:
         raise StoreUnusable(
             str(directory), f"cannot be made a directory ({error.strerror})", "choose another"
         ) from error
+    check_private_directory(directory)
+
+
+def check_private_directory(directory: Path) -> None:
+    """Refuse a directory that another user controls, or in which one could change something."""
     # The owner of a symbolic link decides where it leads.
     _check_owner(directory, directory.lstat().st_uid)
     found = directory.stat()

@@ -6,6 +6,7 @@ import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -46,6 +47,8 @@ FORMS = {
 }
 """Values of installations."""
 POD_ADDRESSES = {"false": "10.0.0.7", "true": "fd00::7"}
+FOREIGN_KIND = "ServiceMonitor"
+"""The kind of an operator that is not there."""
 RELEASE = "dovemq"
 NAMESPACE = "default"
 
@@ -116,6 +119,14 @@ def _workload(documents: list[Document]) -> Document:
     return found
 
 
+def _as_kubernetes_reads(document: Document, model: str) -> Document:
+    """The document without the fields that the model does not have."""
+    api = client.ApiClient()
+    read = api.deserialize(SimpleNamespace(data=json.dumps(document)), model)
+    found: Document = api.sanitize_for_serialization(read)
+    return found
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_helm_finds_no_fault(form: str) -> None:
     done = _helm("lint", "--strict", str(CHART), *_sets(FORMS[form]))
@@ -142,6 +153,14 @@ def test_service_selects_the_pods_and_their_ports(form: str) -> None:
     [container] = template["spec"]["containers"]
     ports = {port["name"] for port in container["ports"]}
     assert {port["targetPort"] for port in service["spec"]["ports"]} <= ports
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_objects_have_only_fields_that_kubernetes_knows(form: str) -> None:
+    for document in _rendered(FORMS[form]):
+        if document["kind"] != FOREIGN_KIND:
+            read = _as_kubernetes_reads(document, f"V1{document['kind']}")
+            assert read == document
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -202,6 +221,5 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[client.ApiClient]:
 @pytest.mark.parametrize("form", FORMS)
 def test_kubernetes_accepts_the_objects(api: client.ApiClient, form: str) -> None:
     for document in _rendered(FORMS[form]):
-        # The kind belongs to the operator of Prometheus, which is not there.
-        if document["kind"] != "ServiceMonitor":
+        if document["kind"] != FOREIGN_KIND:
             utils.create_from_dict(api, document, namespace=NAMESPACE, dry_run="All")

@@ -1,4 +1,4 @@
-"""What `dovemq doctor --store` says about real databases, and that it changes nothing there."""
+"""The diagnosis of real databases by `dovemq doctor --store`, which changes nothing there."""
 
 import secrets
 import uuid

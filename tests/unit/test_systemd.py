@@ -31,8 +31,9 @@ def test_socket_may_be_abstract(receiver: socket.socket, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("address", ["", "relative", "/missing/socket", f"/{'x' * 200}"])
-def test_socket_that_is_not_there_is_no_error(address: str) -> None:
+def test_socket_that_is_not_there_is_no_error_and_is_not_made(address: str) -> None:
     tell_systemd(READY, {VARIABLE: address})
+    assert not (address and Path(address).exists())
 
 
 def test_nothing_is_sent_without_the_variable(receiver: socket.socket, tmp_path: Path) -> None:

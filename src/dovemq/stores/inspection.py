@@ -16,7 +16,7 @@ class InspectedDatabase(Protocol):
     """
 
     def checks(self) -> AsyncIterator[Check]:
-        """What is known about the servers, their settings, the schema and the rights."""
+        """Check the servers, their settings, the schema and the rights."""
 
     @property
     def records(self) -> Records | None:

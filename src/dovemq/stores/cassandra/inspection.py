@@ -1,4 +1,4 @@
-"""What `dovemq doctor` says about a Cassandra cluster, without changing its data or schema."""
+"""A diagnosis of a Cassandra cluster for `dovemq doctor`: data and schema stay as they are."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,4 @@
-"""What `dovemq doctor` says about a PostgreSQL database, without changing it."""
+"""A diagnosis of a PostgreSQL database for `dovemq doctor`, which changes nothing in it."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Final
@@ -88,7 +88,7 @@ class InspectedPostgresql:
 def _durability(
     fsync: str, full_pages: str, commit: str, standbys: str, replicas: int
 ) -> Iterator[Check]:
-    """What an answered send survives, by the settings of the server."""
+    """Tell what an answered send survives, by the settings of the server."""
     if fsync != "on":
         yield Check("durability", "broken", "fsync is off: a crash may lose everything")
     elif full_pages != "on":

@@ -1,4 +1,4 @@
-"""What `dovemq doctor` says about the servers of Redis, without changing anything on them."""
+"""A diagnosis of the servers of Redis for `dovemq doctor`, which changes nothing on them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What `dovemq doctor` says about the data directory of an embedded store, without opening it.
+"""A diagnosis of the data directory of an embedded store for `dovemq doctor`.
 
 A server may be running on the directory, so nothing here takes its lock or reads its database.
 """

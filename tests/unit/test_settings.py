@@ -101,7 +101,7 @@ SERVICE_LINKS = {
     "DOVEMQ_ADMIN_PORT_9325_TCP_ADDR": "fd00::1",
     "DOVEMQ_FRONT_ENDS_PORT": "udp://10.1.2.4:53",
 }
-"""The variables that Kubernetes sets for the Services dovemq, dovemq-admin and dovemq-front-ends."""
+"""The variables that Kubernetes sets for three Services, whose names begin with `dovemq`."""
 
 
 def test_variables_of_a_kubernetes_service_are_no_settings() -> None:

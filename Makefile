@@ -36,8 +36,8 @@ setup: | $(BIN)/python
 	@touch $(BASE_STAMP)
 endif
 
-# Java, Maven, Redis, PostgreSQL, HAProxy, Mosquitto, tmux and Chromium. Only root can install them; others are
-# told, and tests that need them skip. No service is started.
+# Java, Maven, Redis, PostgreSQL, HAProxy, Mosquitto, tmux, Chromium, shells and more. Only root can
+# install them; others are told, and tests that need them skip. No service is started.
 programs:
 	@$(PYTHON) tools/programs.py
 

@@ -39,6 +39,9 @@ PROGRAMS: Final = (
     Program("chromium", "chromium", "the console"),
     Program("tmux", "tmux", "`dovemq top` in a terminal"),
     Program("promtool", "prometheus", "the alert rules", unit="prometheus"),
+    Program("systemd-analyze", "systemd", "the unit of systemd"),
+    Program("zsh", "zsh", "completion in zsh"),
+    Program("fish", "fish", "completion in fish"),
 )
 POLICY: Final = Path("/usr/sbin/policy-rc.d")
 """Debian's packages ask this program whether they may start a service."""

@@ -112,7 +112,9 @@ def settings_page() -> str:
         "A TOML file (`--config FILE`, or `DOVEMQ_CONFIG`) overrides the defaults, the environment "
         "overrides the file, and flags of `dovemq serve` override the environment. In the file a "
         "name with a period is a key in a table: `[http]`, `body_bytes_max = 1048576`. `dovemq "
-        "doctor --settings` shows the values and their origins.",
+        "doctor --settings` shows the values and their origins. An unknown `DOVEMQ_…` variable is "
+        "an error, except for those that Kubernetes sets for a Service `dovemq` or `dovemq-…` "
+        "(`DOVEMQ_SERVICE_HOST`, `DOVEMQ_PORT=tcp://…` and so on): they are ignored.",
         table(("name", "flag", "variable", "default", "meaning"), rows),
     )
 

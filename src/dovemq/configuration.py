@@ -7,6 +7,7 @@ import difflib
 import functools
 import ipaddress
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -28,6 +29,15 @@ from dovemq.settings import (
 FILE_VARIABLE: Final = "DOVEMQ_CONFIG"
 FILE_FLAG: Final = "--config"
 FILE_BYTES_MAX: Final = 1 << 20
+_SERVICE_LINK: Final = re.compile(
+    r"DOVEMQ_([A-Z0-9_]+_)?"
+    r"(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
+)
+"""Variables that Kubernetes sets in pods for each Service whose name begins with `dovemq`."""
+_LINKED_PORT: Final = re.compile(r"DOVEMQ_([A-Z0-9_]+_)?PORT")
+_LINKED_ADDRESS: Final = re.compile(r"(tcp|udp|sctp)://[0-9A-Fa-f.:\[\]]+:[0-9]{1,5}")
+"""Some have the name of a setting: a Service `dovemq` sets `DOVEMQ_PORT`, and a Service
+`dovemq-admin` sets `DOVEMQ_ADMIN_PORT`. Their values have a form that no setting has."""
 
 
 class Resolved(Struct, frozen=True):
@@ -91,11 +101,20 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[_Found]:
     for variable in sorted(environment):
         if not variable.startswith(ENVIRONMENT_PREFIX) or variable == FILE_VARIABLE:
             continue
+        if _is_service_link(variable, environment[variable]):
+            continue
         if variable not in known:
             raise SettingInvalid(variable, "no such setting", _nearest(variable, known))
         setting = known[variable]
         value = setting.convert(environment[variable], variable, text=True)
         yield setting.name, (value, variable)
+
+
+def _is_service_link(variable: str, value: str) -> bool:
+    """Whether Kubernetes has set the variable to tell where a Service is."""
+    if _LINKED_PORT.fullmatch(variable) and _LINKED_ADDRESS.fullmatch(value):
+        return True
+    return _SERVICE_LINK.fullmatch(variable) is not None
 
 
 def _from_file(path: Path) -> Iterator[_Found]:

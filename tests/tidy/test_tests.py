@@ -10,11 +10,13 @@ from tests.tidy.sources import Source, called_names, functions, sources
 CHECKS = re.compile(r"assert|raises|check|expect|verif|fail|warns|run_state_machine")
 CALL_DEPTH_MAX = 2
 MAY_SKIP: Mapping[str, str] = {
+    "tests/acceptance/test_helm.py": "a control plane that takes long to build: test-full",
     "tests/acceptance/test_kubernetes.py": "a control plane that takes long to build: test-full",
     "tests/acceptance/programs.py": "programs of other languages; fails under CI=true",
     "tests/clusters/test_limited_service.py": "a machine whose control groups we may not use",
     "tests/console/test_pages.py": "it takes the pictures of the documents: DOVETEST_IMAGES=1",
     "tests/console/test_prediction.py": "it takes pictures of the documents: DOVETEST_IMAGES=1",
+    "tests/link/test_secret_file.py": "a user who cannot give files away, as only root can",
     "tests/pipeline/conftest.py": "a machine without Java; fails under CI=true",
     "tests/pipeline/test_sweep.py": "a cluster whose executors compile a kernel: make test-full",
     "tests/unit/test_cpu_quota.py": "a machine whose control groups we may not use",

@@ -86,6 +86,53 @@ def test_unknown_variable_is_refused(tmp_path: Path) -> None:
     assert text == "DOVEMQ_PROT: no such setting; did you mean DOVEMQ_PORT?"
 
 
+SERVICE_LINKS = {
+    "DOVEMQ_SERVICE_HOST": "10.1.2.3",
+    "DOVEMQ_SERVICE_PORT": "9324",
+    "DOVEMQ_SERVICE_PORT_SQS": "9324",
+    "DOVEMQ_PORT": "tcp://10.1.2.3:9324",
+    "DOVEMQ_PORT_9324_TCP": "tcp://10.1.2.3:9324",
+    "DOVEMQ_PORT_9324_TCP_PROTO": "tcp",
+    "DOVEMQ_PORT_9324_TCP_PORT": "9324",
+    "DOVEMQ_PORT_9324_TCP_ADDR": "10.1.2.3",
+    "DOVEMQ_ADMIN_SERVICE_HOST": "fd00::1",
+    "DOVEMQ_ADMIN_SERVICE_PORT": "9325",
+    "DOVEMQ_ADMIN_PORT": "tcp://[fd00::1]:9325",
+    "DOVEMQ_ADMIN_PORT_9325_TCP_ADDR": "fd00::1",
+    "DOVEMQ_FRONT_ENDS_PORT": "udp://10.1.2.4:53",
+}
+"""The variables that Kubernetes sets for three Services, whose names begin with `dovemq`."""
+
+
+def test_variables_of_a_kubernetes_service_are_no_settings() -> None:
+    found = resolve({}, SERVICE_LINKS)
+    assert (found.settings.port, found.settings.admin_port_chosen) == (9324, 9325)
+    assert not found.sources
+
+
+def test_port_of_the_file_holds_beside_a_kubernetes_service(tmp_path: Path) -> None:
+    assert resolved(tmp_path, "port = 1000", SERVICE_LINKS).settings.port == 1000
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PORT", "http://10.1.2.3:9324"),
+        ("PORT", "tcp://10.1.2.3"),
+        ("PORT", "tcp://dovemq:9324"),
+        ("SERVICE", "10.1.2.3"),
+        ("SERVICE_HOSTS", "10.1.2.3"),
+        ("PORT_9324", "tcp://10.1.2.3:9324"),
+        ("PORT_9324_TCP_HOST", "10.1.2.3"),
+        ("PORT_X_TCP", "tcp://10.1.2.3:9324"),
+    ],
+)
+def test_variable_that_kubernetes_does_not_set_is_refused(
+    tmp_path: Path, name: str, value: str
+) -> None:
+    assert refusal(tmp_path, "", {f"DOVEMQ_{name}": value}).startswith(f"DOVEMQ_{name}: ")
+
+
 def test_foreign_variables_are_left_alone() -> None:
     assert resolve({}, {"DOVE": "1", "PORT": "7"}).settings.port == 9324
 

@@ -51,6 +51,7 @@ from dovemq.system.collector import calm_collector
 from dovemq.system.key_file import ensure_key, read_key
 from dovemq.system.private_files import make_private_directory
 from dovemq.system.running import RunningServer, announced, front_end_directory
+from dovemq.system.systemd import READY, STOPPING, tell_systemd
 from dovemq.telemetry.meter import Meter
 from dovemq.telemetry.metrics import MetricSample
 from dovemq.telemetry.otel import open_span_export
@@ -133,7 +134,9 @@ async def serve(settings: Settings, announce: Callable[[Listening], None]) -> No
         listening = _listening(settings, server, opened)
         with announced(_own_directory(settings), _running(settings, listening)):
             announce(listening)
+            tell_systemd(READY)
             await stopped
+            tell_systemd(STOPPING)
         await _leave(server, settings.leave_seconds_chosen)
         if not await server.drain(settings.drain_seconds, service.drain):
             log.warning("requests were cut off after %d seconds", settings.drain_seconds)

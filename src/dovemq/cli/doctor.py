@@ -1,33 +1,34 @@
-"""`dovemq doctor`: whether the server works, which optional parts are there, what is set."""
+"""`dovemq doctor`: whether a server or a store works, what is installed, and what is set."""
 
 import argparse
 import asyncio
 import importlib.util
 import re
 from collections.abc import Iterator
-from typing import Any, Final, Literal
-
-from msgspec import Struct
+from typing import Any, Final
 
 from dovemq.cli.cluster import asked_text
 from dovemq.cli.command import FAILED, OK, Commands, add_server_command
-from dovemq.cli.output import Columns, print_records, print_result, print_table
+from dovemq.cli.output import Columns, Progress, print_records, print_result, print_table
 from dovemq.cli.target import Target, find_target, resolved_settings
 from dovemq.client.admin_session import Document
 from dovemq.client.errors import ClientError, Refused
 from dovemq.configuration import FILE_FLAG, Resolved
+from dovemq.core.checks import Check
 from dovemq.core.errors import DoveError
 from dovemq.pipeline.errors import JavaUnfit
 from dovemq.pipeline.session import check_java
 from dovemq.settings import all_settings
+from dovemq.stores.urls import parse_store_url
 from dovemq.system.extras import extra_missing
 
-State = Literal["ok", "absent", "broken"]
 _PASSWORD: Final = re.compile(r"^([a-z]+://[^:/@]*):[^@]*@")
 _EXTRA_PACKAGES: Final = {
     "trace": "pyarrow",
     "models": "numba",
     "spark": "pyspark",
+    "kubernetes": "kubernetes",
+    "keda": "grpc",
     "cassandra": "acsylla",
     "postgresql": "asyncpg",
     "redis": "redis",
@@ -38,34 +39,57 @@ _EXTRA_PACKAGES: Final = {
 """A package that only the extra brings."""
 
 
-class Check(Struct, frozen=True):
-    """`absent` is for optional parts alone: they are not installed, and nothing is wrong."""
-
-    name: str
-    state: State
-    found: str
+OF_SETTINGS: Final = "settings"
+"""The value of `--store` that stands for the store of the settings, whose URL nobody else sees."""
 
 
 def add(commands: Commands) -> None:
-    summary = "check the server, the access key and the optional packages"
+    summary = "check the server, the access key and the optional packages, or a store alone"
     parser = add_server_command(commands, "doctor", _run, summary, "dovemq doctor --data ./data")
+    parser.option(
+        "--store",
+        "URL",
+        "store to check instead of a server, without changing it; `settings` is that of "
+        "DOVEMQ_STORE or the file",
+    )
     parser.option(FILE_FLAG, "FILE", "TOML file with settings (DOVEMQ_CONFIG)")
     parser.switch("--settings", "also list all settings with value and source")
 
 
 def _run(args: argparse.Namespace) -> int:
+    subject = "store" if args.store else "server"
+    if args.store == OF_SETTINGS:
+        args.store = None
     resolved = resolved_settings(args)
-    checks = [*asyncio.run(_checks(args)), *_extras()]
-    broken = [check.name for check in checks if check.state == "broken"]
+    if subject == "store":
+        checks = asyncio.run(_store_checks(resolved))
+    else:
+        checks = [*asyncio.run(_checks(args)), *_extras()]
     settings = list(_settings(resolved)) if args.settings else []
     listed = {"settings": settings} if args.settings else {}
-    document = {"ok": not broken, "checks": checks, **listed}
-    code = FAILED if broken else OK
-    return print_result(args, document, lambda: _print(checks, broken, settings), code)
+    is_broken = bool(_named(checks, "broken"))
+    document = {"ok": not is_broken, "checks": checks, **listed}
+    code = FAILED if is_broken else OK
+    return print_result(args, document, lambda: _print(subject, checks, settings), code)
 
 
-def _print(checks: list[Check], broken: list[str], settings: list[dict[str, Any]]) -> None:
-    print(f"broken: {', '.join(broken)}" if broken else "ok: the server can be used")
+async def _store_checks(resolved: Resolved) -> list[Check]:
+    # Imported here, since other checks need no store.
+    from dovemq.bootstrap.inspecting import inspect_store
+
+    settings = resolved.settings
+    async with Progress(lambda: "looking at the store"):
+        return await inspect_store(parse_store_url(settings.store, settings.data))
+
+
+def _named(checks: list[Check], state: str) -> str:
+    return ", ".join(check.name for check in checks if check.state == state)
+
+
+def _print(subject: str, checks: list[Check], settings: list[dict[str, Any]]) -> None:
+    broken, weak = _named(checks, "broken"), _named(checks, "weak")
+    verdict = f"broken: {broken}" if broken else f"ok: the {subject} can be used"
+    print(f"{verdict}; weak: {weak}" if weak else verdict)
     print()
     print_table(
         ("CHECK", "STATE", "FOUND"), [(each.name, each.state, each.found) for each in checks]

@@ -32,6 +32,11 @@ def make_private_directory(directory: Path) -> None:
         raise StoreUnusable(
             str(directory), f"cannot be made a directory ({error.strerror})", "choose another"
         ) from error
+    check_private_directory(directory)
+
+
+def check_private_directory(directory: Path) -> None:
+    """Refuse a directory that another user controls, or in which one could change something."""
     # The owner of a symbolic link decides where it leads.
     _check_owner(directory, directory.lstat().st_uid)
     found = directory.stat()
@@ -70,6 +75,17 @@ def check_closed(path: Path, mode: int) -> None:
         raise StoreUnusable(
             str(path), f"others may read it (mode {stat.S_IMODE(mode):04o})", "chmod 600 it"
         )
+
+
+def check_shown(path: Path, found: os.stat_result) -> None:
+    """Check a secret that an operator, or root for this process, has put where it is to be read.
+
+    Root may leave it readable by a group: systemd's credentials and the volumes of Kubernetes give
+    a file of root to a service in this way.
+    """
+    _check_owner(path, found.st_uid)
+    is_lent = found.st_uid == 0 and not found.st_mode & (stat.S_IWGRP | stat.S_IXGRP)
+    check_closed(path, found.st_mode & ~stat.S_IRGRP if is_lent else found.st_mode)
 
 
 def open_private(path: Path, flags: int) -> int:

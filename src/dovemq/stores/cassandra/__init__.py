@@ -18,14 +18,15 @@ tables stay compressed there, and a keyspace with tablets needs a release that h
 for them (else create the keyspace with tablets disabled before the first start).
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from dovemq.settings import SettingInvalid
 from dovemq.stores.cassandra.location import CassandraLocation
-from dovemq.system.extras import extra_missing
+from dovemq.stores.drivers import driver_missing
 
 if TYPE_CHECKING:
     from dovemq.stores.cassandra.database import CassandraDatabase
+    from dovemq.stores.cassandra.inspection import InspectedCassandra
 
 
 async def open_database(location: CassandraLocation) -> "CassandraDatabase":
@@ -38,6 +39,16 @@ async def open_database(location: CassandraLocation) -> "CassandraDatabase":
         # Only here: the base install has no driver.
         from dovemq.stores.cassandra.database import CassandraDatabase
     except ModuleNotFoundError as error:
-        found = f"{error.name} is not installed"
-        raise SettingInvalid("store", found, extra_missing("cassandra")) from None
+        raise driver_missing("cassandra", error) from None
     return await CassandraDatabase.open(location)
+
+
+def inspect_database(
+    location: CassandraLocation, now_ms: Callable[[], int]
+) -> "InspectedCassandra":
+    """A client that looks at the cluster and changes nothing."""
+    try:
+        from dovemq.stores.cassandra.inspection import InspectedCassandra
+    except ModuleNotFoundError as error:
+        raise driver_missing("cassandra", error) from None
+    return InspectedCassandra(location, now_ms)

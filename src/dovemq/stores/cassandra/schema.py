@@ -31,7 +31,8 @@ DOWN_LOOKS: Final = 5
 OF_VERSIONS: Final = frozenset({"get", "put"})
 """The statements that read and write the version of the schema."""
 _OPTIONAL: Final = "-- optional"
-_VERSION: Final = "version"
+VERSION_NAME: Final = "version"
+"""The name of the record that holds the version."""
 _RING: Final = "SELECT rpc_address, data_center, schema_version FROM"
 
 Known = TypeVar("Known")
@@ -160,7 +161,7 @@ async def bring_up_to_date(session: CassandraSession, records: CassandraRecords,
     """
     steps = load_migrations()
     for _ in range(len(steps) + 1):
-        stored = await records.get(SCHEMA_KIND, _VERSION)
+        stored = await records.get(SCHEMA_KIND, VERSION_NAME)
         version = int(stored.value) if stored else 0
         if version > len(steps):
             raise StoreUnusable(
@@ -176,7 +177,7 @@ async def bring_up_to_date(session: CassandraSession, records: CassandraRecords,
             await node.await_agreement()
             done = version + 1
         await records.put(
-            SCHEMA_KIND, _VERSION, f"{done}".encode(), stored.version if stored else 0
+            SCHEMA_KIND, VERSION_NAME, f"{done}".encode(), stored.version if stored else 0
         )
     raise StoreUnreachable(session.name, "other front ends change the schema")
 

@@ -17,14 +17,15 @@ PostgreSQL removes nothing by age: `keep_ms` is not used. The owner of a partiti
 expire and trims the segments that hold none; the server's autovacuum gives the space back.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from dovemq.settings import SettingInvalid
+from dovemq.stores.drivers import driver_missing
 from dovemq.stores.postgresql.location import PostgresqlLocation
-from dovemq.system.extras import extra_missing
 
 if TYPE_CHECKING:
     from dovemq.stores.postgresql.database import PostgresqlDatabase
+    from dovemq.stores.postgresql.inspection import InspectedPostgresql
 
 
 CALL_S_MAX: Final = 10.0
@@ -44,6 +45,16 @@ async def open_database(
         # Only here: the base install has no driver.
         from dovemq.stores.postgresql.database import PostgresqlDatabase
     except ModuleNotFoundError as error:
-        found = f"{error.name} is not installed"
-        raise SettingInvalid("store", found, extra_missing("postgresql")) from None
+        raise driver_missing("postgresql", error) from None
     return await PostgresqlDatabase.open(location, call_s_max)
+
+
+def inspect_database(
+    location: PostgresqlLocation, now_ms: Callable[[], int]
+) -> "InspectedPostgresql":
+    """A client that looks at the database and changes nothing."""
+    try:
+        from dovemq.stores.postgresql.inspection import InspectedPostgresql
+    except ModuleNotFoundError as error:
+        raise driver_missing("postgresql", error) from None
+    return InspectedPostgresql(location, CALL_S_MAX, now_ms)

@@ -47,9 +47,14 @@ class PostgresqlStatements(Struct, frozen=True):
 
 
 def load_statements() -> PostgresqlStatements:
-    text = resources.files(__package__).joinpath("statements.sql").read_text("utf-8")
+    return PostgresqlStatements(**load_sections("statements.sql"))
+
+
+def load_sections(file: str) -> dict[str, str]:
+    """The statements of a file beside this module, by the names that it gives them."""
+    text = resources.files(__package__).joinpath(file).read_text("utf-8")
     sections = (section.partition("\n") for section in text.split("-- name: ")[1:])
-    return PostgresqlStatements(**{name.strip(): sql.strip() for name, _, sql in sections})
+    return {name.strip(): sql.strip() for name, _, sql in sections}
 
 
 def load_migrations() -> list[str]:
@@ -64,7 +69,7 @@ async def migrate(
 
     The caller closes the connection, which ends the transaction if this fails.
     """
-    _check_server(connection, location)
+    check_server(connection, location)
     steps = load_migrations()
     await connection.execute("BEGIN")
     await connection.execute(statements.lock_schema, location.schema)
@@ -92,7 +97,8 @@ async def _find_version(
     return int(await connection.fetchval(statements.find_version)) if has_tables else 0
 
 
-def _check_server(connection: asyncpg.Connection, location: PostgresqlLocation) -> None:
+def check_server(connection: asyncpg.Connection, location: PostgresqlLocation) -> None:
+    """Refuse a server or a database that cannot be used."""
     version = connection.get_server_version().major
     if version < SERVER_VERSION_MIN:
         found = f"PostgreSQL {version}"

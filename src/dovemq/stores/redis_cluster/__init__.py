@@ -31,14 +31,15 @@ records, bookmarks. Redis removes nothing of ours by age: `keep_ms` is not used.
 Redis 7.0 or newer, or Valkey. No module and no command is used that Valkey lacks.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from dovemq.settings import SettingInvalid
+from dovemq.stores.drivers import driver_missing
 from dovemq.stores.redis_cluster.location import RedisLocation
-from dovemq.system.extras import extra_missing
 
 if TYPE_CHECKING:
     from dovemq.stores.redis_cluster.database import RedisDatabase
+    from dovemq.stores.redis_cluster.inspection import InspectedRedis
 
 
 async def open_database(location: RedisLocation) -> "RedisDatabase":
@@ -51,7 +52,14 @@ async def open_database(location: RedisLocation) -> "RedisDatabase":
         # Only here: the base install has no driver.
         from dovemq.stores.redis_cluster.database import RedisDatabase
     except ModuleNotFoundError as error:
-        raise SettingInvalid(
-            "store", f"{error.name} is not installed", extra_missing("redis")
-        ) from None
+        raise driver_missing("redis", error) from None
     return await RedisDatabase.open(location)
+
+
+def inspect_database(location: RedisLocation, now_ms: Callable[[], int]) -> "InspectedRedis":
+    """A client that looks at the servers and changes nothing."""
+    try:
+        from dovemq.stores.redis_cluster.inspection import InspectedRedis
+    except ModuleNotFoundError as error:
+        raise driver_missing("redis", error) from None
+    return InspectedRedis(location, now_ms)

@@ -28,16 +28,11 @@ class RedisDatabase:
 
     @classmethod
     async def open(cls, location: RedisLocation) -> Self:
-        try:
-            topology = RedisTopology(location, connecting_to(location))
-        except OSError as error:
-            found = f"a file of TLS cannot be used ({error})"
-            raise StoreUnusable(str(location), found, "correct ca, cert and key") from error
-        router = RedisRouter(str(location), topology, location.wait)
+        router = new_router(location)
         try:
             await require_fit(router, location)
         except BaseException:
-            await topology.close()
+            await router.topology.close()
             raise
         return cls(location, router)
 
@@ -54,3 +49,13 @@ class RedisDatabase:
 
     def _log(self, place: PartitionKey, epoch: int) -> RedisLog:
         return RedisLog(self._router, self._scripts, self._prefix, place, epoch)
+
+
+def new_router(location: RedisLocation) -> RedisRouter:
+    """A router that has not connected yet."""
+    try:
+        topology = RedisTopology(location, connecting_to(location))
+    except OSError as error:
+        found = f"a file of TLS cannot be used ({error})"
+        raise StoreUnusable(str(location), found, "correct ca, cert and key") from error
+    return RedisRouter(str(location), topology, location.wait)

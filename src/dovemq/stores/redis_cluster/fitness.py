@@ -33,19 +33,19 @@ async def require_fit(router: RedisRouter, location: RedisLocation) -> None:
             if not router.topology.is_cluster and len(location.addresses) > 1:
                 found = f"{written_address(masters[0].address)} is not part of a cluster"
                 raise StoreUnusable(router.name, found, "name this one server alone")
-            facts = [await _facts(master) for master in masters]
+            facts = [await read_facts(master) for master in masters]
     except TimeoutError:
         raise router.unreachable(f"no answer within {CALL_SECONDS_MAX:g} s") from None
     except (RedisError, NotSent) as error:
-        raise _failure(router, error) from error
+        raise start_failure(router, error) from error
     for master, told in zip(masters, facts, strict=True):
         server = written_address(master.address)
-        _require_fit(router.name, server, told)
+        require_fit_server(router.name, server, told)
         _warn(router.name, server, told, location.wait)
-    await _note_schema(router, f"{location.prefix}:{{records}}:schema".encode())
+    await _note_schema(router, schema_key(location))
 
 
-async def _facts(master: RedisNode) -> dict[str, str]:
+async def read_facts(master: RedisNode) -> dict[str, str]:
     (reply,) = await master.ask([("INFO",)])
     if isinstance(reply, ResponseError):
         raise reply
@@ -53,7 +53,7 @@ async def _facts(master: RedisNode) -> dict[str, str]:
     return dict(line.split(":", 1) for line in lines if ":" in line)
 
 
-def _require_fit(name: str, server: str, facts: dict[str, str]) -> None:
+def require_fit_server(name: str, server: str, facts: dict[str, str]) -> None:
     release, policy = facts.get("redis_version", ""), facts.get("maxmemory_policy", "")
     if not release.split(".")[0].isdigit() or int(release.split(".")[0]) < RELEASE_MIN:
         remedy = f"use Redis {RELEASE_MIN}.0 or newer, or Valkey"
@@ -82,6 +82,10 @@ def _warn(name: str, server: str, facts: dict[str, str], wait: int) -> None:
         )
 
 
+def schema_key(location: RedisLocation) -> bytes:
+    return f"{location.prefix}:{{records}}:schema".encode()
+
+
 async def _note_schema(router: RedisRouter, key: bytes) -> None:
     """The first front end notes the version; of several at once, one does.
 
@@ -95,7 +99,7 @@ async def _note_schema(router: RedisRouter, key: bytes) -> None:
         raise StoreUnusable(router.name, found, "use a newer release of DoveMQ")
 
 
-def _failure(router: RedisRouter, error: Exception) -> StoreUnusable | StoreUnreachable:
+def start_failure(router: RedisRouter, error: Exception) -> StoreUnusable | StoreUnreachable:
     cause = error.cause if isinstance(error, NotSent) else error
     if isinstance(cause, (AuthenticationError, NoPermissionError)):
         remedy = "correct user and password in the URL, or what the user may do"

@@ -52,6 +52,11 @@ class RedisTopology:
             await self._learn()
         return [self.node(address) for address in dict.fromkeys(self._masters) if address]
 
+    @property
+    def unserved(self) -> int:
+        """The number of slots that no server serves, as far as was learned."""
+        return self._masters.count(None)
+
     def node(self, address: RedisAddress) -> RedisNode:
         if self.is_closed:
             raise RedisError("this client was closed")

@@ -26,7 +26,15 @@ def build(target: Path, source: Path = ROOT) -> tuple[Path, Path]:
     """Returns the new source distribution and the new wheel."""
     env = {**os.environ, "SOURCE_DATE_EPOCH": _epoch(source)}
     # Without isolation, so that the pinned hatchling of this environment builds.
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", target, source]
+    command = [
+        sys.executable,
+        "-m",
+        "build",
+        "--no-isolation",
+        "--outdir",
+        str(target),
+        str(source),
+    ]
     subprocess.run(command, env=env, check=True, stdout=subprocess.DEVNULL)
     (archive,) = target.glob("*.tar.gz")
     (wheel,) = target.glob("*.whl")

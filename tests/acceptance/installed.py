@@ -37,7 +37,7 @@ class Installed:
 
     def attempted(self, *arguments: str) -> tuple[int, str, str]:
         """Exit code, standard output and standard error of a command that may fail."""
-        command = [self.programs / "dovemq", *arguments]
+        command = [str(self.programs / "dovemq"), *arguments]
         done = subprocess.run(
             command,
             env=self.env,

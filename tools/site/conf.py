@@ -6,6 +6,7 @@ Sphinx: the navigation is made from the links of `docs/index.md`.
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 project = "DoveMQ"
@@ -29,11 +30,13 @@ html_show_copyright = False
 pygments_style = "tango"
 pygments_dark_style = "monokai"
 
+ROOT: Final = Path(__file__).resolve().parents[2]
 PROJECT: Final = ("/README", "/CHANGELOG", "/ARCHITECTURE", "/CONTRIBUTING")
 """Pages beside `docs`, which the index does not list."""
 
 _SECTION: Final = re.compile(r"^\*\*([^*]+)\*\*", re.MULTILINE)
 _LINK: Final = re.compile(r"\]\(([\w./-]+)\.md\)")
+_LINKED: Final = re.compile(r"\[([^\]]+)\]\(([^)#\s]+)\)")
 _THEMED: Final = re.compile(r"</?picture>|<source\b[^>]*>")
 _BRANCH: Final = re.compile(
     r'<p class="caption"[^>]*><span class="caption-text">(.*?)</span></p>\s*'
@@ -58,9 +61,18 @@ def _tree(caption: str, pages: Any) -> str:
 
 def read_source(app: Any, name: str, source: list[str]) -> None:
     """Adapts a page: the index gets its trees, a picture with a dark form is shown in one form."""
-    source[0] = _THEMED.sub("", source[0])
+    page = Path(app.srcdir, name)
+    source[0] = _LINKED.sub(lambda link: _within(page, link), _THEMED.sub("", source[0]))
     if name == root_doc:
         source[0] += "".join(navigation(source[0]))
+
+
+def _within(page: Path, link: re.Match[str]) -> str:
+    """The link, or its text alone if it leads to a folder or to a document beyond the site."""
+    target = (page.parent / link[2]).resolve()
+    published = target.parent == ROOT or ROOT / "docs" in target.parents
+    unpublished = target.suffix == ".md" and target.exists() and not published
+    return link[1] if unpublished or target.is_dir() else link[0]
 
 
 def fold_navigation(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:

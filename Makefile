@@ -15,6 +15,11 @@ BASE_STAMP := .venv/.installed-base
 TEST_STAMP := .venv/.installed-test
 JS_STAMP := $(JS)/node_modules/.installed
 
+# The generator of the site has an environment of its own (tools/site/requirements.txt says why).
+SPHINX := .cache/site
+SPHINX_STAMP := $(SPHINX)/.installed
+SITE ?= build/site
+
 PYTEST := $(BIN)/python -m pytest
 PROCESS_TESTS := tests/acceptance tests/clusters tests/console tests/faults tests/pipeline
 
@@ -24,12 +29,13 @@ PINNED := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt
 INSTALL := $(PINNED) $(BIN)/pip install --quiet --disable-pip-version-check \
 	--use-pep517 --editable
 
-.PHONY: setup programs jars serve test test-full check suite coverage bench peers kubernetes docs clean
+.PHONY: setup programs jars serve test test-full check suite coverage bench peers \
+	kubernetes docs site dist clean
 
 # Without EXTRAS: everything that the tests need. With EXTRAS=models (or trace, spark): the command
 # with these optional packages, and nothing for the tests.
 ifeq ($(EXTRAS),)
-setup: programs $(TEST_STAMP) $(JS_STAMP) jars
+setup: programs $(TEST_STAMP) $(JS_STAMP) $(SPHINX_STAMP) jars
 else
 setup: | $(BIN)/python
 	$(INSTALL) '.[$(EXTRAS)]'
@@ -81,6 +87,7 @@ test-full: export DOVETEST_ACCEPTANCE := 1
 test-full: export DOVETEST_TAKEOVERS := 200
 test-full: export DOVETEST_OPENAPI := 300
 test-full: export DOVETEST_KUBERNETES := 1
+test-full: export DOVETEST_EXTRAS := 1
 test-full: export DOVETEST_JOBS := 1000
 test-full: export DOVETEST_JOB_SCHEDULES := 60
 test-full: PYTEST += --timeout 3600 -o faulthandler_timeout=0
@@ -112,6 +119,15 @@ peers: setup
 docs: setup
 	$(BIN)/python -m tools.reference
 
+# A warning, such as that of a broken link, is an error.
+site: $(SPHINX_STAMP)
+	$(SPHINX)/bin/python -m sphinx --quiet --fail-on-warning --keep-going --builder html \
+		--conf-dir tools/site --doctree-dir $(SITE)-doctrees . $(SITE)
+	@echo "$(SITE)/index.html"
+
+dist: $(TEST_STAMP)
+	@$(BIN)/python -m tools.dist
+
 clean:
 	rm -rf .cache .venv build dist .coverage .coverage.* $(JS)/node_modules
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
@@ -129,6 +145,11 @@ $(BASE_STAMP): pyproject.toml constraints.txt | $(BIN)/python
 $(TEST_STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) '.[test]'
 	@touch $(BASE_STAMP) $@
+
+$(SPHINX_STAMP): tools/site/requirements.txt
+	$(PYTHON) -m venv $(SPHINX)
+	$(SPHINX)/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $<
+	@touch $@
 
 $(JS_STAMP): $(JS)/package.json
 	@if command -v npm >/dev/null; then \

@@ -3,6 +3,7 @@
 import itertools
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -12,6 +13,7 @@ from botocore.exceptions import ClientError
 
 from dovemq.testing.local_server import LocalServer
 from tests.acceptance.deployments import Deployment, Shape, deployed, store_url
+from tools.dist import build
 
 NewQueue = Callable[..., str]
 See = Callable[[Callable[[], Any], Any], None]
@@ -20,6 +22,12 @@ Soon = Callable[[Callable[[], Any]], Any]
 SEEN_SECONDS_MAX = 60
 """Far longer than the second after which front ends know of each other's changes."""
 LOOK_SECONDS = 0.05
+
+
+@pytest.fixture(scope="session")
+def distribution(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The source distribution and the wheel of this tree."""
+    return build(tmp_path_factory.mktemp("distribution"))
 
 
 @pytest.fixture(scope="session")

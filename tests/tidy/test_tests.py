@@ -11,6 +11,7 @@ CHECKS = re.compile(r"assert|raises|check|expect|verif|fail|warns|run_state_mach
 CALL_DEPTH_MAX = 2
 MAY_SKIP: Mapping[str, str] = {
     "tests/acceptance/test_helm.py": "a control plane that takes long to build: test-full",
+    "tests/acceptance/test_extras.py": "extras that it fetches and installs: make test-full",
     "tests/acceptance/test_kubernetes.py": "a control plane that takes long to build: test-full",
     "tests/acceptance/programs.py": "programs of other languages; fails under CI=true",
     "tests/clusters/test_limited_service.py": "a machine whose control groups we may not use",

@@ -35,6 +35,8 @@ _EXTRA_PACKAGES: Final = {
     "mqtt": "paho",
     "top": "textual",
     "otel": "opentelemetry",
+    "kubernetes": "kubernetes",
+    "keda": "grpc",
 }
 """A package that only the extra brings."""
 

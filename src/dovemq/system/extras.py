@@ -15,6 +15,7 @@ DISK_SIZES: Final[Mapping[str, str]] = {
     "otel": "14 MB",
     "kubernetes": "800 MB",
     "keda": "730 MB",
+    "all": "1.6 GB",
 }
 """Disk space that each extra takes, with everything that it brings along."""
 

@@ -1,8 +1,9 @@
 """Builds the wheel and the source distribution: `make dist`, or `python -m tools.dist`.
 
 The same commit gives the same bytes: times in the archives are that of the commit. The wheel is
-built from the source distribution, so that a distributor who has only that gets the same one. Both
-are checked by the rules that a package index applies to their metadata.
+built from the source distribution, so that a distributor who has only that gets the same one, if
+its files keep their times when it is unpacked. Both are checked by the rules that a package index
+applies to their metadata.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from packaging.metadata import Metadata
 ROOT: Final = Path(__file__).resolve().parents[1]
 DIST: Final = ROOT / "dist"
 UNPACKED_EPOCH: Final = "1580601600"
-"""The time of hatchling, for archives that are built outside a clone, where there is no commit."""
+"""The time of hatchling, for a tree that is neither a clone nor a source distribution."""
 
 
 def build(target: Path, source: Path = ROOT) -> tuple[Path, Path]:
@@ -45,7 +46,9 @@ def _epoch(source: Path) -> str:
     if "SOURCE_DATE_EPOCH" in os.environ:
         return os.environ["SOURCE_DATE_EPOCH"]
     if not (source / ".git").exists():
-        return UNPACKED_EPOCH
+        # A source distribution has no commit, but each of its files has the commit's time.
+        metadata = source / "PKG-INFO"
+        return str(int(metadata.stat().st_mtime)) if metadata.exists() else UNPACKED_EPOCH
     asked = ["git", "log", "-1", "--format=%ct"]
     return subprocess.run(
         asked, cwd=source, check=True, capture_output=True, text=True

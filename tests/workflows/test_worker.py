@@ -177,6 +177,35 @@ def test_result_that_json_cannot_hold_fails_the_task() -> None:
     _staged(odd, act)
 
 
+def test_next_task_is_done_while_the_message_of_the_last_is_deleted() -> None:
+    """With two consumers: two tasks and two deletions at a time, and no more."""
+    settled: list[str] = []
+
+    async def at_once(_: TaskCall) -> str:
+        return "done"
+
+    async def act(stage: Stage) -> None:
+        settle = stage.clients.settle
+
+        async def settle_slowly(url: str, receipt: str) -> None:
+            await asyncio.sleep(5)
+            await settle(url, receipt)
+            settled.append(receipt)
+
+        stage.clients.settle = settle_slowly  # type: ignore[method-assign]
+        running = await stage.start()
+        jobs = [await stage.submit() for _ in range(6)]
+        await asyncio.sleep(4)
+        assert (len(stage.calls), len(settled)) == (4, 0)
+        await asyncio.sleep(30)
+        assert len(stage.calls) == len(settled) == len(jobs)
+        assert {await stage.state(job_id) for job_id in jobs} == {JobState.ENDED}
+        assert await stage.counts("topic-A") == (0, 0)
+        await stage.end(running)
+
+    _staged(at_once, act)
+
+
 def test_message_that_is_no_task_goes_to_the_dead_letters() -> None:
     async def act(stage: Stage) -> None:
         running = await stage.start()

@@ -5,7 +5,7 @@ For each message:
     start    the server says whether the task is still wanted, and notes the worker
     execute  while the lease of the message is renewed
     end      the result, or the failure, is reported until the server has it
-    settle   the message is deleted
+    settle   the message is deleted, while the next one is received
 
 A worker that dies anywhere leaves the message to its lease, and the task is delivered again. The
 server takes the first end of a task alone, so a task that was done twice has one effect on its job.
@@ -57,6 +57,16 @@ class WorkerCounts(msgspec.Struct):
     """Messages whose task needed no more work: repeated ones, and those of cancelled jobs."""
     given_back: int = 0
     """Messages that were visible again at once when the worker stopped."""
+
+
+class _Topic(msgspec.Struct, frozen=True, eq=False):
+    """A topic as it is served. A consumer has a place for a task and one for a deletion."""
+
+    name: str
+    url: str
+    lease_seconds: int
+    tasks: asyncio.Semaphore
+    deletions: asyncio.Semaphore
 
 
 class TopicWorker:
@@ -113,74 +123,80 @@ class TopicWorker:
             if not consumer.cancelled():
                 consumer.result()
 
-    async def _consume(self, topic: str) -> None:
-        url, lease_seconds = await self._topic(topic)
-        places = asyncio.Semaphore(self._concurrency)
+    async def _consume(self, name: str) -> None:
+        topic = await self._topic(name)
         while True:
-            free = await _taken(places, min(self._concurrency, RECEIVED_MAX))
+            free = await _taken(topic.tasks, min(self._concurrency, RECEIVED_MAX))
             messages: list[ReceivedMessage] = []
             try:
-                messages = await self._received(topic, url, free, lease_seconds)
+                messages = await self._received(topic, free)
                 for message in messages:
-                    working = self._work(topic, url, message, lease_seconds)
-                    task = asyncio.create_task(working)
+                    task = asyncio.create_task(self._serve(topic, message))
                     self._running.add(task)
-                    task.add_done_callback(lambda done: self._done(done, places))
+                    task.add_done_callback(self._done)
             finally:
                 for _ in range(free - len(messages)):
-                    places.release()
+                    topic.tasks.release()
 
-    def _done(self, task: "asyncio.Task[None]", places: asyncio.Semaphore) -> None:
+    async def _serve(self, topic: _Topic, message: ReceivedMessage) -> None:
+        try:
+            await self._work(topic, message)
+            await topic.deletions.acquire()
+        finally:
+            # The next message is received while this one is deleted.
+            topic.tasks.release()
+        try:
+            with contextlib.suppress(ClientError):
+                # If this fails, the message comes back, and its task is not wanted then.
+                await self._sqs.settle(topic.url, message.receipt_handle)
+        finally:
+            topic.deletions.release()
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
         self._running.discard(task)
-        places.release()
         if not task.cancelled() and (error := task.exception()) is not None:
             self._report(f"a task could not be reported: {error}")
 
-    async def _topic(self, topic: str) -> tuple[str, int]:
-        """The URL of a topic's queue, once there is one, and the lease of its messages."""
+    async def _topic(self, name: str) -> _Topic:
+        """The topic, once its queue is there."""
 
         async def found() -> tuple[str, int]:
-            url = await self._sqs.queue_url(queue_name(topic))
+            url = await self._sqs.queue_url(queue_name(name))
             values = await self._sqs.attributes(url, [_LEASE])
             return url, int(values.get(_LEASE, LEASE_SECONDS_DEFAULT)) or LEASE_SECONDS_DEFAULT
 
-        return await self._until_done(f"topic {topic}", found, _is_passing_or_missing)
+        place = await self._until_done(f"topic {name}", found, _is_passing_or_missing)
+        tasks, deletions = (asyncio.Semaphore(self._concurrency) for _ in range(2))
+        return _Topic(name, *place, tasks, deletions)
 
-    async def _received(
-        self, topic: str, url: str, free: int, lease_seconds: int
-    ) -> list[ReceivedMessage]:
+    async def _received(self, topic: _Topic, free: int) -> list[ReceivedMessage]:
         return await self._until_done(
-            f"topic {topic}",
+            f"topic {topic.name}",
             lambda: self._sqs.receive(
-                url,
+                topic.url,
                 free,
                 wait_seconds=WAIT_SECONDS,
-                lease_seconds=lease_seconds,
+                lease_seconds=topic.lease_seconds,
                 names=[_RECEIVE_COUNT],
             ),
             _is_passing_or_missing,
         )
 
-    async def _work(
-        self, topic: str, url: str, message: ReceivedMessage, lease_seconds: int
-    ) -> None:
-        receipt = message.receipt_handle
+    async def _work(self, topic: _Topic, message: ReceivedMessage) -> None:
+        url, receipt = topic.url, message.receipt_handle
         try:
             asked = msgspec.json.decode(message.body, type=TaskMessage)
         except msgspec.DecodeError:
-            await self._refuse(topic, url, message)
+            await self._refuse(topic.name, message)
             return
         try:
-            async with kept_lease(self._sqs, url, receipt, lease_seconds):
-                await self._do(topic, asked, message)
+            async with kept_lease(self._sqs, url, receipt, topic.lease_seconds):
+                await self._do(topic.name, asked, message)
         except asyncio.CancelledError:
             self.counts.given_back += 1
             with contextlib.suppress(ClientError):
                 await asyncio.shield(self._sqs.extend(url, receipt, 0))
             raise
-        with contextlib.suppress(ClientError):
-            # If this fails, the message comes back, and its task is not wanted then.
-            await self._sqs.settle(url, receipt)
 
     async def _do(self, topic: str, asked: TaskMessage, message: ReceivedMessage) -> None:
         place = (asked.job_id, asked.task, asked.attempt)
@@ -240,13 +256,12 @@ class TopicWorker:
                 )
             )
 
-    async def _refuse(self, topic: str, url: str, message: ReceivedMessage) -> None:
+    async def _refuse(self, topic: str, message: ReceivedMessage) -> None:
         """Move a message that is no task's to the dead-letter topic."""
         self.counts.unwanted += 1
         self._report(f"topic {topic}: a message is not that of a task; it goes to the dead letters")
         dead = await self._sqs.queue_url(dead_queue_name(topic))
         await self._sqs.send(dead, SendMessageRequest(message_body=message.body))
-        await self._sqs.settle(url, message.receipt_handle)
 
     async def _said(self, say: Callable[[], Awaitable[T]]) -> T:
         """Say it until the server answers; a task that is done must not be lost for a restart."""

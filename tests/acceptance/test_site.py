@@ -25,7 +25,7 @@ CSS_URL = re.compile(r"(?:url\(|@import\s+)['\"]?([^'\")\s]+)")
 
 
 class Page(html.parser.HTMLParser):
-    """What a page fetches, and where it leads."""
+    """A page of the site: the files that it fetches, its links and its anchors."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()

@@ -79,23 +79,51 @@ def test_single_message_is_deleted_and_search_finds_the_others(site: Site, page:
     expect(page.locator("tbody td.body")).to_have_text(["red 3", "red 5"])
 
 
-def test_selected_messages_are_moved_and_deleted(site: Site, page: Page) -> None:
-    _, dead = site.dead_letters(4)
+def test_selected_messages_are_moved_at_a_rate_until_it_is_cancelled(
+    site: Site, page: Page
+) -> None:
+    _, dead = site.dead_letters(40)
     site.queue("repair")
     site.open_queue(page, dead, "messages")
+    page.get_by_label("Select all messages").check()
+    _begin_move(page, "Move selected", "repair", "1")
+    page.get_by_role("button", name="Cancel the move").click()
+    expect(page.get_by_text("moved: the move was cancelled")).to_be_visible()
+    moved = len(site.bodies("repair"))
+    assert 0 < moved < 40
+    expect(page.locator("tbody td.body")).to_have_count(40 - moved)
     boxes = page.get_by_label("Select message ")
     boxes.nth(0).check()
     boxes.nth(1).check()
-    page.get_by_role("button", name="Move selected").click()
-    page.get_by_label("To the queue").fill("repair")
-    page.get_by_role("button", name="Move", exact=True).click()
-    expect(page.locator("tbody td.body")).to_have_text(["letter 2", "letter 3"])
-    assert site.bodies("repair") == ["letter 0", "letter 1"]
+    _begin_move(page, "Move selected", "repair", "500")
+    expect(page.get_by_text("2 moved: all that were selected")).to_be_visible()
+    expect(page.locator("tbody td.body")).to_have_count(38 - moved)
+    assert site.bodies("repair") == [f"letter {number}" for number in range(moved + 2)]
+
+
+def test_message_that_a_consumer_holds_ends_the_move_of_selected_ones(
+    site: Site, page: Page
+) -> None:
+    _, dead = site.dead_letters(1)
+    site.queue("repair")
+    _receive(site, dead)
+    site.open_queue(page, dead, "messages")
+    page.get_by_label("Select all messages").check()
+    _begin_move(page, "Move selected", "repair", "500")
+    expect(page.get_by_text("A consumer holds the message")).to_be_visible()
+    expect(page.get_by_text("0 moved: Message ")).to_be_visible()
+    assert site.bodies("repair") == []
+
+
+def test_selected_messages_are_deleted(site: Site, page: Page) -> None:
+    site.queue("orders")
+    site.send("orders", "a", "b")
+    site.open_queue(page, "orders", "messages")
     page.get_by_label("Select all messages").check()
     page.get_by_role("button", name="Delete selected").click()
     page.get_by_role("button", name="Delete", exact=True).last.click()
     expect(page.get_by_text("0 messages, at")).to_be_visible()
-    assert site.bodies(dead) == []
+    assert site.bodies("orders") == []
 
 
 def test_messages_that_match_a_search_are_moved_at_a_rate_until_it_is_cancelled(
@@ -109,17 +137,11 @@ def test_messages_that_match_a_search_are_moved_at_a_rate_until_it_is_cancelled(
     expect(begin).to_be_disabled()
     page.get_by_label("Search").fill("red")
     page.get_by_role("button", name="Look").click()
-    begin.click()
-    page.get_by_label("To the queue").fill("repair")
-    page.get_by_label("Messages per second").fill("1")
-    page.get_by_role("button", name="Begin").click()
+    _begin_move(page, "Move all that match", "repair", "1")
     page.get_by_role("button", name="Cancel the move").click()
     expect(page.get_by_text("moved: the move was cancelled")).to_be_visible()
     assert 0 < len(site.bodies("repair")) < 60
-    begin.click()
-    page.get_by_label("To the queue").fill("repair")
-    page.get_by_label("Messages per second").fill("500")
-    page.get_by_role("button", name="Begin").click()
+    _begin_move(page, "Move all that match", "repair", "500")
     expect(page.get_by_text("moved: all that match")).to_be_visible()
     assert all(body.startswith("blue") for body in site.bodies(dead))
     assert len(site.bodies("repair")) == 60
@@ -247,6 +269,13 @@ def test_queue_is_deleted(site: Site, page: Page) -> None:
     page.get_by_role("button", name="Delete the queue").click()
     expect(page.get_by_role("heading", name="Queues")).to_be_visible()
     expect(page.get_by_role("link", name="short-lived")).to_have_count(0)
+
+
+def _begin_move(page: Page, button: str, target: str, rate: str) -> None:
+    page.get_by_role("button", name=button).click()
+    page.get_by_label("To the queue").fill(target)
+    page.get_by_label("Messages per second").fill(rate)
+    page.get_by_role("button", name="Begin").click()
 
 
 def _receive(site: Site, queue: str) -> Any:

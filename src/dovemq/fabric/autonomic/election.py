@@ -26,7 +26,7 @@ NEAR_MIGRATION_CLIENTS_MIN: Final = 1
 """The same for a move to a near partition from one that is not. Such a move is never undone: a
 session leaves a near partition only by the other rule."""
 NEAR_CLIENTS_MORE_MAX: Final = 1
-"""So many clients of the role more than the smallest share has may be at a near partition."""
+"""A near partition may have this many more clients of the role than the smallest share has."""
 
 
 class Election(Struct, frozen=True):

@@ -3,7 +3,7 @@ import { ask, get, queuePath } from "../api.js";
 import { attempt, formDialog } from "../dialogs.js";
 import { field, fill, h, setText } from "../dom.js";
 import { age, bytesOf, count, size, time } from "../format.js";
-import { redriveMatching } from "./redriving.js";
+import { placesOf, redrive } from "./redriving.js";
 
 const PAGE = 50;
 const PREVIEW = 160;
@@ -28,7 +28,7 @@ export async function messagesTab({ frame, account, name, queue, alive }) {
   const chosen = h("span", { class: "hint", role: "status" }, "0 selected");
   const remove = h("button", { type: "button", class: "danger", disabled: true,
     onclick: () => removeSelected() }, "Delete selected");
-  const redrive = h("button", { type: "button", disabled: true,
+  const move = h("button", { type: "button", disabled: true,
     onclick: () => moveSelected() }, "Move selected");
   const matching = h("button", { type: "button", disabled: true, onclick: () => moveMatching() },
     "Move all that match");
@@ -49,7 +49,7 @@ export async function messagesTab({ frame, account, name, queue, alive }) {
   h("button", { type: "submit", class: "primary" }, "Look"));
   fill(frame, search,
     h("p", { class: "hint" }, "Nothing is received by looking. A search looks at 1,000 messages at a time."),
-    h("div", { class: "row" }, remove, redrive, matching, chosen), moving, status, table,
+    h("div", { class: "row" }, remove, move, matching, chosen), moving, status, table,
     h("div", { class: "buttons" }, back, forth));
 
   function turn(by) {
@@ -60,7 +60,7 @@ export async function messagesTab({ frame, account, name, queue, alive }) {
 
   function mark() {
     setText(chosen, `${selected.size} selected`);
-    remove.disabled = redrive.disabled = selected.size === 0;
+    remove.disabled = move.disabled = selected.size === 0;
   }
 
   async function load() {
@@ -121,22 +121,20 @@ export async function messagesTab({ frame, account, name, queue, alive }) {
     if (done) load();
   }
 
-  async function moveSelected() {
-    const target = h("input", { name: "target", autocomplete: "off",
-      placeholder: "the queue that each came from" });
-    const done = await formDialog({ title: `Move ${selected.size} messages`, action: "Move",
-      fields: [field("To the queue", target, "A queue of the same account; empty for the origin.")],
-      act: (values) => {
-        const text = values.get("target").trim();
-        const body = { target: text ? `${account}/${text}` : null };
-        return each((place) => ask("POST", `${path}/${place}/move`, body));
+  function moveSelected() {
+    redrive({ title: `Move ${selected.size} messages`, all: "all that were selected",
+      text: "Messages that consumers hold cannot be moved.", places: [...selected], path, account,
+      panel: moving, alive, done: load, moved: (place) => {
+        selected.delete(place);
+        mark();
       } });
-    if (done) load();
   }
 
   function moveMatching() {
     const query = { contains: contains.value, visibility: visibility.value };
-    redriveMatching({ path, account, query, place: moving, alive, done: load });
+    redrive({ title: "Move all messages that match", all: "all that match",
+      text: "The search is made anew, also beyond this page. Messages that consumers hold stay.",
+      places: placesOf(path, query), path, account, panel: moving, alive, done: load });
   }
 
   // One after the other, so that a refusal says which ones are left.

@@ -8,6 +8,8 @@ now, oldest first, but not what it has just found empty:
   so it does not step over the remains of all that was removed since the bucket began. A *sweep*
   every `SWEEP_MS` begins at the start again, for tuples that came late: those of a front end whose
   clock is behind, and those that a replica did not have yet.
+- *Empty buckets.* A bucket counts as empty if a read a little after its end found nothing. Whatever
+  an earlier read found, another front end may have sent something since then.
 - *Closing.* A bucket that ended `CLOSE_MS` ago and is empty on as many replicas as it takes to be
   certain is dropped as a whole, and the lower bound rises.
 
@@ -68,8 +70,8 @@ def is_late(due_ms: int, now_ms: int) -> bool:
 class _Open(Struct):
     """An open bucket. `swept_ms` is when it was last read from its start, by the monotonic clock.
 
-    `floor_ms`: reads begin there until the next sweep. `empty`: the last read found nothing.
-    `reads` are under way.
+    `floor_ms`: reads begin there until the next sweep. `empty`: the bucket was over when the last
+    read began, and nothing was found. `reads` are under way.
     """
 
     floor_ms: int = 0
@@ -80,20 +82,28 @@ class _Open(Struct):
     def insert(self, due_ms: int) -> None:
         self.floor_ms = min(self.floor_ms, due_ms)
         self.empty = False
-        for read in self.reads:
-            read.inserted_ms = min(read.inserted_ms, due_ms)
+        self._tell_reads(due_ms)
 
     def follow(self, read: "_Read", found: Sequence[IndexTuple], behind_ms: int) -> None:
         """Let the next read begin at what this one has found, or may have missed."""
-        first_ms = found[0].due_ms if found else behind_ms
-        self.floor_ms = min(first_ms, behind_ms, read.inserted_ms)
-        self.empty = not found and read.inserted_ms == FOREVER_MS
+        first_ms = found[0].due_ms if found else FOREVER_MS
+        self.floor_ms = min(first_ms, behind_ms, read.known_ms)
+        self.empty = read.over and min(first_ms, read.known_ms) == FOREVER_MS
+        self._tell_reads(first_ms)
+
+    def _tell_reads(self, due_ms: int) -> None:
+        for read in self.reads:
+            read.known_ms = min(read.known_ms, due_ms)
 
 
-class _Read(Struct):
-    """A read under way. `inserted_ms` is the first T that was inserted since it began."""
+class _Read(Struct, eq=False):
+    """A read under way of a bucket that is `over` or not.
 
-    inserted_ms: int = FOREVER_MS
+    `known_ms` is the first T that was inserted, or found by another read, since it began.
+    """
+
+    over: bool
+    known_ms: int = FOREVER_MS
 
 
 class Buckets:
@@ -122,6 +132,8 @@ class Buckets:
         elif at_ms - self._listed_ms >= LIST_MS:
             if self._listing is None or self._listing.done():
                 self._listing = asyncio.get_running_loop().create_task(self._read_list(at_ms))
+                # All who wait may have gone when it fails.
+                self._listing.add_done_callback(lambda done: done.cancelled() or done.exception())
             await asyncio.shield(self._listing)
 
     async def _read_list(self, at_ms: int) -> None:
@@ -169,21 +181,20 @@ class Buckets:
             last_ms = FOREVER_MS if hidden else now_ms
             last_ms = min(last_ms, begin + BUCKET_MS - 1)
             span = Span(first_ms, last_ms, count - len(found))
-            found += await self._read(bucket, state, span, min(now_ms, last_ms) - LOOKBACK_MS)
+            found += await self._read(bucket, state, span, now_ms)
             if sweep:
                 state.swept_ms = at_ms
         return found
 
-    async def _read(
-        self, bucket: int, state: _Open, span: Span, behind_ms: int
-    ) -> list[IndexTuple]:
-        reading = _Read()
+    async def _read(self, bucket: int, state: _Open, span: Span, now_ms: int) -> list[IndexTuple]:
+        behind_ms = now_ms - LOOKBACK_MS
+        reading = _Read(over=bucket_of(behind_ms) > bucket)
         state.reads.append(reading)
         try:
             found = await self._tables.read(self._queue, bucket, span)
         finally:
             state.reads.remove(reading)
-        state.follow(reading, found, behind_ms)
+        state.follow(reading, found, min(behind_ms, span.last_ms - LOOKBACK_MS))
         return found
 
     async def all(

@@ -38,20 +38,26 @@ class Survey:
         self._receiving = receiving
         self._monotonic_ms = monotonic_ms
         self._looked_ms = -FOREVER_MS
+        self._changes = 0
+        self._changes_seen = 0
         self._seen: list[IndexTuple] = []
         self._looking: asyncio.Lock = asyncio.Lock()
 
     def changed(self) -> None:
-        """This front end has changed the index: the next look is a new one."""
-        self._looked_ms = -FOREVER_MS
+        """This front end has changed the index: counts from now on need a look that sees it."""
+        self._changes += 1
 
     async def counts(self, expired_ms: int, now_ms: int) -> Counts:
+        changes = self._changes
         async with self._looking:
-            if self._monotonic_ms() - self._looked_ms >= FRESH_MS:
-                at_ms = self._monotonic_ms()
+            at_ms = self._monotonic_ms()
+            if self._changes_seen < changes or at_ms - self._looked_ms >= FRESH_MS:
+                # What changes while it looks may be seen or not: the next caller looks again.
+                changes = self._changes
                 self._seen = _newest(await self._buckets.all(SURVEYED_MAX))
-                self._looked_ms = at_ms
-        seen = [each for each in self._seen if each.sent_ms > expired_ms]
+                self._changes_seen, self._looked_ms = changes, at_ms
+            found = self._seen
+        seen = [each for each in found if each.sent_ms > expired_ms]
         visible = [each for each in seen if each.due_ms <= now_ms]
         hidden = [each for each in seen if each.due_ms > now_ms]
         leased = sum(each.receive_count > 0 for each in hidden)

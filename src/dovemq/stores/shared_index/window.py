@@ -45,6 +45,8 @@ class SharedWindow:
         if waiting is None:
             waiting = self._waiting = _Round()
             waiting.read = asyncio.get_running_loop().create_task(self._read(waiting))
+            # All who wait may have gone when it fails.
+            waiting.read.add_done_callback(lambda done: done.cancelled() or done.exception())
         waiting.size = max(waiting.size, size)
         waiting.count += count
         waiting.now_ms = max(waiting.now_ms, now_ms)

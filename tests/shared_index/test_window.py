@@ -233,7 +233,7 @@ async def test_failure_of_a_read_that_nobody_waits_for_any_more_is_not_reported(
 
 
 def _others_tuple(due_ms: int) -> IndexTuple:
-    """What another front end inserts: nobody tells this one of it."""
+    """A tuple of another front end: nobody tells this one of it."""
     return IndexTuple(due_ms, 1, 0, 0, 0, 0, 1)
 
 

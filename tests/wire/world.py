@@ -10,6 +10,7 @@ from string import Template
 from typing import Any
 
 from dovemq.core.access import AccessKey
+from dovemq.core.ports import Store
 from dovemq.service import build_service
 from dovemq.service.audit import Audit
 from dovemq.sqs.endpoint import SqsEndpoint
@@ -40,10 +41,12 @@ class World:
         root: str | None = None,
         trace: Trace | None = None,
         log_requests: bool = False,
+        clock: ManualClock | None = None,
+        store: Store | None = None,
     ) -> None:
-        self.clock = ManualClock()
+        self.clock = clock or ManualClock()
         self.meter = Meter(trace)
-        self.store = MemoryStore(random.Random(1), b"r" * 32, self.meter)
+        self.store = store or MemoryStore(random.Random(1), b"r" * 32, self.meter)
         numbers = itertools.count(1)
 
         def new_id() -> str:

@@ -1,22 +1,15 @@
 """`dovemq model`, `plan` and `reproduce`: what they print and how they end."""
 
 import json
-import os
-import signal
 import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 import dovemq.models
 from dovemq.cli import main
-from dovemq.experiments import catalogue
-from dovemq.experiments.catalogue import EXPERIMENTS, Experiment
-from dovemq.experiments.figure import Effort, Figure, Verdict
 from dovemq.models.analytic import mmc, vma
 from dovemq.models.vma.parameters import VmaParameters
 
@@ -331,107 +324,6 @@ def test_mistake_in_a_file_is_refused_with_its_place(
 ) -> None:
     assert old in PLAN
     assert reason in ask("plan", _file(tmp_path, PLAN.replace(old, new)), code=2)
-
-
-def test_every_figure_is_listed_with_its_paper(ask: Ask) -> None:
-    listed: list[dict[str, Any]] = json.loads(ask("reproduce", "list", "--json"))
-    assert [each["id"] for each in listed] == list(EXPERIMENTS)
-    papers = {each["id"]: each["paper"] for each in listed}
-    assert papers["vma-fig11"] == "Li et al. (2015)"
-    assert papers["elastic-fig4"] == "Nguyen and Nahrstedt (2016)"
-    assert "Nguyen and Nahrstedt (2016)" in ask("reproduce", "list")
-
-
-def test_figure_gives_data_plots_and_verdicts(ask: Ask, tmp_path: Path) -> None:
-    asked = ("reproduce", "elastic-fig4", "--quick", "--out", tmp_path, "--json")
-    report = json.loads(ask(*asked, code=1))
-    (found,) = report["figures"]
-    assert {Path(path).suffix for path in found["files"]} == {
-        ".csv",
-        ".json",
-        ".parquet",
-        ".png",
-        ".svg",
-    }
-    table = pq.read_table(tmp_path / "elastic-fig4.parquet")
-    assert table.num_rows == found["rows"] == 11
-    holds = {each["claim"]: each["holds"] for each in found["verdicts"]}
-    assert holds["5 more consumers are given as (2, 2, 1, 4)"] is True
-    assert report["claims"] == {"hold": 4, "do_not_hold": 1, "too_short_to_tell": 0}
-
-
-def test_figure_ends_with_a_summary_and_states_thresholds(ask: Ask) -> None:
-    text = ask("reproduce", "elastic-fig4", "--quick", code=1)
-    assert "holds: MinCost keeps 50 s" in text
-    assert "threshold: share of the runs that reach it by the model: at most 0.5" in text
-    assert text.endswith("4 of 5 claims hold, 1 does not hold\n")
-
-
-def _figure_of(*holds: bool | None) -> Experiment:
-    verdicts = tuple(Verdict("a claim", "a threshold", each, "a number") for each in holds)
-    return Experiment("made up", lambda effort: Figure("made up", {}, verdicts=verdicts))
-
-
-@pytest.mark.parametrize(
-    ("holds", "code", "summary"),
-    [
-        ((True, True), 0, "2 of 2 claims hold"),
-        ((True, None), 0, "1 of 2 claims hold, the run was too short to tell for 1"),
-        ((True, False, False), 1, "1 of 3 claims hold, 2 do not hold"),
-        ((), 0, "there are no claims to check"),
-    ],
-)
-def test_exit_code_is_1_only_if_a_claim_does_not_hold(
-    ask: Ask,
-    holds: tuple[bool | None, ...],
-    code: int,
-    summary: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(catalogue, "EXPERIMENTS", {"one": _figure_of(*holds)})
-    assert ask("reproduce", "one", code=code).endswith(f"{summary}\n")
-
-
-def test_a_directory_that_cannot_be_written_is_refused_before_the_work(
-    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(catalogue, "EXPERIMENTS", {"one": _figure_of()})
-    (tmp_path / "file").touch()
-    assert "cannot be written" in ask("reproduce", "one", "--out", tmp_path / "file", code=2)
-
-
-def test_equal_runs_write_equal_files(ask: Ask, tmp_path: Path) -> None:
-    for folder in ("one", "two"):
-        ask("reproduce", "elastic-fig4", "--quick", "--out", tmp_path / folder, code=1)
-    for ending in ("csv", "svg", "json"):
-        one, two = (tmp_path / folder / f"elastic-fig4.{ending}" for folder in ("one", "two"))
-        assert one.read_bytes() == two.read_bytes()
-
-
-@pytest.mark.parametrize("reports", [True, False])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_figure_leaves_what_it_does_and_cleans_up(
-    ask: Ask, number: int, reports: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cleaned_up = False
-
-    def endless(effort: Effort) -> Figure:
-        nonlocal cleaned_up
-        try:
-            os.kill(os.getpid(), number)
-            while True:
-                if reports:
-                    effort.tell("under way")
-        finally:
-            cleaned_up = True
-
-    monkeypatch.setattr(catalogue, "EXPERIMENTS", {"endless": Experiment("endless", endless)})
-    ask("reproduce", "endless", code=128 + number)
-    assert cleaned_up
-
-
-def test_unknown_figure_is_refused(ask: Ask) -> None:
-    assert "dovemq reproduce list" in ask("reproduce", "999-fig1", code=2)
 
 
 @pytest.mark.parametrize(

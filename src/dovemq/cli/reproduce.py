@@ -4,24 +4,31 @@ import argparse
 import ctypes
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from msgspec import to_builtins
 
 from dovemq.cli.command import FAILED, OK, Commands, WrongUse, add_command
 from dovemq.cli.interruption import START_OVER
 from dovemq.cli.output import print_records, print_result, working
 from dovemq.cli.pipeline_options import pipeline_job
 from dovemq.cli.values import count, number
+from dovemq.system.clock import SystemClock
 
 if TYPE_CHECKING:
-    from dovemq.experiments.figure import Figure
+    from dovemq.experiments.results import FigureResult
+    from dovemq.experiments.running import Reproduction
 
 _CALLS_BEFORE_EXCEPTION: Final = 5
 """Requests to end that work may leave unnoticed before its thread gets an exception."""
 _VERDICTS: Final = """\
 Every claim has a threshold. If an interval of 95 % crosses it, the verdict is 'too short to tell',
-which is common with --quick. The exit code is 1 if a claim does not hold, else 0; 'too short to
-tell' counts as neither. docs/reference/papers.md names the papers."""
+which is common with --quick. With --out, DIR/report.html shows all results in DIR as one page. A
+figure that fails does not end the others. The exit code is 1 if a claim does not hold or a figure
+failed, else 0; 'too short to tell' counts as neither. docs/how-to/reproduce-the-papers.md has the
+times and what must be installed."""
 
 
 def add(commands: Commands) -> None:
@@ -29,7 +36,10 @@ def add(commands: Commands) -> None:
     example = "dovemq reproduce list\n  dovemq reproduce elastic-fig4 --out ./figures"
     parser = add_command(commands, "reproduce", _run, summary, example)
     parser.description = f"{parser.description}.\n\n{_VERDICTS}"
-    text = "id of a figure, such as vma-fig11 or elastic-fig4; 'list' lists all, 'all' runs all"
+    text = (
+        "id of a figure, such as vma-fig11 or elastic-fig4; 'list' lists all, 'all' runs all, "
+        "'report' runs none and writes DIR/report.html again"
+    )
     parser.add_argument("ids", nargs="+", metavar="ID", help=text)
     text = "fewer replications and shorter runs; more verdicts are 'too short to tell'"
     parser.switch("--quick", text)
@@ -39,32 +49,59 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    # `loop` reads traces; the other figures need models alone.
-    extra = "spark" if {"all", "loop"} & set(args.ids) else "models"
     # The context reports a missing extra and a signal; `advice` is printed after a signal.
-    with pipeline_job(extra) as job:
+    with pipeline_job("models") as job:
         from dovemq.experiments.catalogue import EXPERIMENTS
 
         if args.ids == ["list"]:
             return _list(args)
+        if args.ids == ["report"]:
+            return _report(args)
         ids = list(EXPERIMENTS) if args.ids == ["all"] else args.ids
         for name in ids:
             if name not in EXPERIMENTS:
                 raise WrongUse(f"{name}: no such id; dovemq reproduce list shows them")
-        _check_writable(args.out)
-        reports: list[dict[str, Any]] = []
-        job.advice = lambda: f"{len(reports)} of {len(ids)} are finished; {START_OVER}"
+        _check_folder(args.out)
+        attempts: list[Reproduction] = []
+        job.advice = lambda: f"{len(attempts)} of {len(ids)} are finished; {START_OVER}"
         for name in ids:
-            reports.append(_reproduced(args, name))
-    claims = {key: sum(each["claims"][key] for each in reports) for key in reports[0]["claims"]}
-    document = {"figures": reports, "claims": claims}
-    return print_result(args, document, _summary(claims), FAILED if claims["do_not_hold"] else OK)
+            attempts.append(_reproduced(args, name))
+    return _end(args, attempts)
 
 
-def _check_writable(folder: Path | None) -> None:
-    """Refuses a directory that cannot be written, before hours of work."""
+def _end(args: argparse.Namespace, attempts: "list[Reproduction]") -> int:
+    from dovemq.experiments.report import claims_text
+    from dovemq.experiments.results import ClaimCounts
+
+    results = [each.result for each in attempts]
+    claims = sum((each.claims for each in results), ClaimCounts())
+    figures = [
+        {**to_builtins(each.result), "files": [str(path) for path in each.files]}
+        for each in attempts
+    ]
+    document = {"figures": figures, "claims": to_builtins(claims)}
+    failed = claims.do_not_hold or any(each.failed for each in results)
+    return print_result(args, document, claims_text(results), FAILED if failed else OK)
+
+
+def _report(args: argparse.Namespace) -> int:
+    from dovemq.experiments.report import claims_text, write_report
+
+    if args.out is None:
+        raise WrongUse("name the directory that has the results: --out DIR")
+    results = _results(args.out)
+    if not results:
+        raise WrongUse(f"--out {args.out}: no results are there; run dovemq reproduce ID first")
+    path = write_report(args.out)
+    document = {"report": str(path), "figures": [each.id for each in results]}
+    return print_result(args, document, f"{claims_text(results)}\nwrote {path}")
+
+
+def _check_folder(folder: Path | None) -> None:
+    """Refuses a directory that cannot be written or has invalid results, before hours of work."""
     if folder is None:
         return
+    _results(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -73,15 +110,13 @@ def _check_writable(folder: Path | None) -> None:
         raise WrongUse(f"--out {folder}: cannot be written: {error.strerror}") from None
 
 
-def _summary(claims: dict[str, int]) -> str:
-    if not any(claims.values()):
-        return "there are no claims to check"
-    text = f"{claims['hold']} of {sum(claims.values())} claims hold"
-    if missed := claims["do_not_hold"]:
-        text += f", {missed} {'does' if missed == 1 else 'do'} not hold"
-    if short := claims["too_short_to_tell"]:
-        text += f", the run was too short to tell for {short}"
-    return text
+def _results(folder: Path) -> "list[FigureResult]":
+    from dovemq.experiments.results import ResultUnreadable, read_results
+
+    try:
+        return read_results(folder)
+    except ResultUnreadable as error:
+        raise WrongUse(str(error)) from None
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -99,10 +134,11 @@ def _list(args: argparse.Namespace) -> int:
     return print_result(args, rows, show)
 
 
-def _reproduced(args: argparse.Namespace, name: str) -> dict[str, Any]:
+def _reproduced(args: argparse.Namespace, name: str) -> "Reproduction":
     from dovemq.experiments.catalogue import EXPERIMENTS
     from dovemq.experiments.figure import REPLICATIONS, REPLICATIONS_QUICK, Effort
-    from dovemq.experiments.publishing import publish, summary
+    from dovemq.experiments.report import write_report
+    from dovemq.experiments.running import attempt
 
     under_way, ending = f"{name} is under way", _ThreadEnding()
 
@@ -118,15 +154,17 @@ def _reproduced(args: argparse.Namespace, name: str) -> dict[str, Any]:
         tell=tell,
     )
 
-    def work() -> "tuple[Figure, list[Path]]":
+    def work() -> "Reproduction":
         ending.begin()
-        figure = EXPERIMENTS[name].run(effort)
-        return figure, [] if args.out is None else publish(name, figure, args.out)
+        return attempt(name, EXPERIMENTS[name], effort, SystemClock().now_ms, args.out)
 
-    figure, files = working(lambda: under_way, work, ending.leave)
+    done = working(lambda: under_way, work, ending.leave)
+    if args.out is not None:
+        # After each figure, so that an interrupted run has its page, too.
+        write_report(args.out)
     if not args.json:
-        _print(name, figure, files)
-    return {**summary(name, figure), "files": [str(path) for path in files]}
+        _print(done.result, done.files)
+    return done
 
 
 class _ThreadEnding:
@@ -152,15 +190,17 @@ class _ThreadEnding:
             )
 
 
-def _print(name: str, figure: "Figure", files: list[Path]) -> None:
-    from dovemq.experiments.publishing import VERDICT_WORDS
-
-    print(f"{name}: {figure.title}")
-    for verdict in figure.verdicts:
-        print(f"  {VERDICT_WORDS[verdict.holds]}: {verdict.claim}")
+def _print(result: "FigureResult", files: Sequence[Path]) -> None:
+    print(f"{result.id}: {result.title}")
+    if result.failed:
+        print(f"  failed: {result.failed}")
+    for verdict in result.verdicts:
+        print(f"  {verdict.verdict}: {verdict.claim}")
         print(f"      threshold: {verdict.threshold}")
         print(f"      found: {verdict.found}")
-    for reading in figure.readings:
+        if verdict.reason:
+            print(f"      why: {verdict.reason}")
+    for reading in result.readings:
         print(f"  reading: {reading}")
     for path in files:
         print(f"  wrote {path}")

@@ -17,7 +17,8 @@ import datetime
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Final
 
@@ -31,7 +32,8 @@ from bench.soak.running import SoakAccount, SoakLength, soak
 from bench.soak.shared import FAULTS as SHARED_FAULTS
 from bench.soak.shared import SharedStage
 from bench.soak.stage import SoakStage, StageOptions, Stopwatch
-from bench.tables import parser_of, show
+from bench.tables import Row, parser_of, show
+from dovemq.experiments.figure import Figure
 from dovemq.experiments.publishing import VERDICT_WORDS, publish
 
 SEED: Final = 26
@@ -40,19 +42,20 @@ LENGTHS: Final[Mapping[str, SoakLength]] = {
     "cassandra": SoakLength(0, turn_s=35, quiet_s=25, pause_ms=250, job_rate=0.5),
 }
 """Without the seconds, which an option gives."""
-STAGES: Final[Mapping[str, tuple[Callable[[StageOptions], SoakStage], tuple[str, ...]]]] = {
-    "embedded": (EmbeddedStage, EMBEDDED_FAULTS),
-    "cassandra": (SharedStage, SHARED_FAULTS),
+Starting = Callable[[StageOptions], AbstractAsyncContextManager[SoakStage]]
+STAGES: Final[Mapping[str, tuple[Starting, tuple[str, ...]]]] = {
+    "embedded": (EmbeddedStage.started, EMBEDDED_FAULTS),
+    "cassandra": (SharedStage.started, SHARED_FAULTS),
 }
 
 
 async def run_soak(
     store: str, length: SoakLength, place: Path, tell: Callable[[str], None], seed: int = SEED
 ) -> SoakAccount:
-    stage, faults = STAGES[store]
+    started, faults = STAGES[store]
     place.mkdir(parents=True, exist_ok=True)
     options = StageOptions(place, length.schedule(faults), Stopwatch(), seed)
-    return await soak(stage(options), length, options, tell)
+    return await soak(started(options), length, options, tell)
 
 
 def _arguments() -> argparse.Namespace:
@@ -61,6 +64,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=30.0, help="time of load and faults")
     parser.add_argument("--out", type=Path, metavar="DIR", help="new directory for everything")
     parser.add_argument("--seed", type=int, default=SEED, help="random seed")
+    text = "run nothing: judge an account that an earlier soak has kept"
+    parser.add_argument("--account", type=Path, metavar="FILE", help=text)
     return parser.parse_args()
 
 
@@ -74,26 +79,35 @@ def main() -> int:
     # Signals that end the bench end what it has started; a shell may have made it ignore them.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.default_int_handler)
-    length = msgspec.structs.replace(LENGTHS[args.store], seconds=60 * args.minutes)
-    with tempfile.TemporaryDirectory() as folder:
-        place = args.out or Path(folder)
-        account = uvloop.run(run_soak(args.store, length, place / "run", _tell, args.seed))
-        figure = figure_of(account)
-        if args.out:
-            publish(f"soak-{args.store}", figure, args.out)
-            (args.out / "account.json").write_bytes(msgspec.json.encode(account))
-    rows = [
-        *({"what": name, "found": str(value)} for name, value in counts(account).items()),
-        *(
-            {"what": each.claim, "found": f"{VERDICT_WORDS[each.holds]}: {each.found}"}
-            for each in figure.verdicts
-        ),
-    ]
-    show(rows, as_json=args.json)
+    account = _account(args)
+    figure = figure_of(account)
+    if args.out:
+        publish(f"soak-{account.store}", figure, args.out)
+    show(list(_rows(account, figure)), as_json=args.json)
     for service in account.services:
         for culprit in service.messages.culprits:
             print(culprit, file=sys.stderr)
     return int(any(each.holds is False for each in figure.verdicts))
+
+
+def _account(args: argparse.Namespace) -> SoakAccount:
+    """Runs a soak, or reads the account of an earlier one."""
+    if args.account:
+        return msgspec.json.decode(args.account.read_bytes(), type=SoakAccount)
+    length = msgspec.structs.replace(LENGTHS[args.store], seconds=60 * args.minutes)
+    with tempfile.TemporaryDirectory() as folder:
+        place = (args.out or Path(folder)) / "run"
+        account = uvloop.run(run_soak(args.store, length, place, _tell, args.seed))
+    if args.out:
+        (args.out / "account.json").write_bytes(msgspec.json.encode(account))
+    return account
+
+
+def _rows(account: SoakAccount, figure: Figure) -> Iterator[Row]:
+    for name, value in counts(account).items():
+        yield {"what": name, "found": str(value)}
+    for each in figure.verdicts:
+        yield {"what": each.claim, "found": f"{VERDICT_WORDS[each.holds]}: {each.found}"}
 
 
 if __name__ == "__main__":

@@ -6,13 +6,13 @@ killed, loses power, and has syncs that fail.
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Self
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Final
 
 from bench.faults import key_of
 from bench.shared_faults.front_ends import TRACEBACK
 from bench.soak.jobs import JobServer
-from bench.soak.stage import SoakService, StageOptions
+from bench.soak.stage import SoakService, SoakStage, StageOptions
 from bench.soak.turns import PLAIN_KILL, POWER_CUT, TOGETHER, TurnedCourses
 from bench.soak.watch import Pids
 from bench.soak.worker_kills import WORKERS
@@ -58,33 +58,27 @@ class EmbeddedStage:
 
     store = "embedded"
 
-    def __init__(self, options: StageOptions) -> None:
-        self._options = options
-        self._ending = contextlib.AsyncExitStack()
+    def __init__(self) -> None:
         self._servers: dict[str, TroubledServer] = {}
         self.services: list[SoakService] = []
 
-    async def __aenter__(self) -> Self:
-        options = self._options
-        try:
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def started(cls, options: StageOptions) -> AsyncIterator[SoakStage]:
+        stage = cls()
+        async with contextlib.AsyncExitStack() as ending:
             for name, document in SPECS.items():
                 place, spec = options.place / name, parse_spec(document, name)
                 place.mkdir(parents=True)
                 heading = FaultLogHeader(spec, options.seed)
-                log = self._ending.enter_context(FaultLog(heading, place / "faults.log"))
+                log = ending.enter_context(FaultLog(heading, place / "faults.log"))
                 drawn = Drawn(spec, options.seed)
                 courses = TurnedCourses(drawn, options.schedule, options.stopwatch.now_s)
-                server = self._servers[name] = TroubledServer(place, spec, courses, log)
-                self._ending.push_async_callback(server.close)
+                server = stage._servers[name] = TroubledServer(place, spec, courses, log)
+                ending.push_async_callback(server.close)
                 await server.start()
-                self.services.append(SoakService(name, [_job_server(server)], log))
-        except BaseException:
-            await self._ending.aclose()
-            raise
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self._ending.aclose()
+                stage.services.append(SoakService(name, [_job_server(server)], log))
+            yield stage
 
     def pids(self) -> Pids:
         def pid_of(server: TroubledServer) -> int | None:

@@ -194,7 +194,7 @@ async def _emptied(client: SqsClient, queue: str) -> int:
 
 
 def judge(ended: dict[str, Document], listed: Sequence[Document]) -> list[str]:
-    """What is wrong with jobs: as they were when they had ended, and as they are listed at last."""
+    """Compares jobs as they were when they had ended with the last list, and returns findings."""
     findings = [finding for job in ended.values() for finding in _wrong_with(job)]
     by_id = {job["job_id"]: job for job in listed}
     if surplus := by_id.keys() - ended.keys():

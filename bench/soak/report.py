@@ -108,7 +108,7 @@ def _panel(account: SoakAccount, field: str, unit: int, title: str, label: str) 
 
 
 def counts(account: SoakAccount) -> dict[str, str | int | float]:
-    """What happened, in numbers, by name."""
+    """The numbers of a run by name."""
     services = account.services
     fired: Counter[str] = Counter(account.fired)
     duplicates: Counter[str] = Counter()

@@ -126,10 +126,12 @@ def hash_of(*parts: object) -> int:
 
 
 async def soak(
-    stage: SoakStage, length: SoakLength, options: StageOptions, tell: Tell
+    starting: contextlib.AbstractAsyncContextManager[SoakStage],
+    length: SoakLength,
+    options: StageOptions,
+    tell: Tell,
 ) -> SoakAccount:
-    async with contextlib.AsyncExitStack() as ending:
-        await ending.enter_async_context(stage)
+    async with starting as stage:
         parts = [_Part(service, length, options) for service in stage.services]
         for part in parts:
             await part.stream.prepare()

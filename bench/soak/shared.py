@@ -4,14 +4,15 @@ import asyncio
 import contextlib
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Final, Self
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
 
 from bench.shared_faults.front_ends import COUNT, FrontEnds
 from bench.shared_faults.injecting import Scene
 from bench.soak.jobs import JobServer
 from bench.soak.loads import EXCHANGES
-from bench.soak.stage import SoakService, StageOptions
+from bench.soak.stage import SoakService, SoakStage, StageOptions
 from bench.soak.strikes import STEADY, STRIKES, SoakScene
 from bench.soak.watch import Pids
 from bench.soak.worker_kills import WORKERS
@@ -32,35 +33,38 @@ class SharedStage:
 
     store = "cassandra"
 
-    def __init__(self, options: StageOptions) -> None:
+    def __init__(
+        self,
+        options: StageOptions,
+        store: LocalCassandra,
+        front_ends: FrontEnds,
+        clocks: Sequence[SkewedClock],
+    ) -> None:
         self._options = options
-        self._ending = contextlib.AsyncExitStack()
+        self._store, self._front_ends, self._clocks = store, front_ends, clocks
         self._rng = random.Random(options.seed)
         self._late_ends_s: list[float] = []
         self._fired: Counter[str] = Counter()
         self.services: list[SoakService] = []
 
-    async def __aenter__(self) -> Self:
-        place = self._options.place
-        place.mkdir(parents=True, exist_ok=True)
-        try:
-            self._store = LocalCassandra(place / "store")
-            self._ending.push_async_callback(asyncio.to_thread, self._store.stop)
-            await asyncio.to_thread(self._store.start)
-            self._clocks = self._skewed_clocks()
-            skews = [clock.environment() for clock in self._clocks]
-            front_ends = FrontEnds(place, self._store.url + CONSISTENCY, skews)
-            self._front_ends = await self._ending.enter_async_context(front_ends)
-            heading = FaultLogHeader(EXCHANGES, self._options.seed)
-            log = self._ending.enter_context(FaultLog(heading, place / "faults.log"))
-            self.services.append(SoakService("cluster", self._job_servers(), log))
-        except BaseException:
-            await self._ending.aclose()
-            raise
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self._ending.aclose()
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def started(cls, options: StageOptions) -> AsyncIterator[SoakStage]:
+        place = options.place
+        clocks = _skewed_clocks(place)
+        store = LocalCassandra(place / "store")
+        async with contextlib.AsyncExitStack() as ending:
+            ending.push_async_callback(asyncio.to_thread, store.stop)
+            await asyncio.to_thread(store.start)
+            front_ends = FrontEnds(
+                place, store.url + CONSISTENCY, [clock.environment() for clock in clocks]
+            )
+            await ending.enter_async_context(front_ends)
+            heading = FaultLogHeader(EXCHANGES, options.seed)
+            log = ending.enter_context(FaultLog(heading, place / "faults.log"))
+            stage = cls(options, store, front_ends, clocks)
+            stage.services.append(SoakService("cluster", stage._job_servers(), log))
+            yield stage
 
     def pids(self) -> Pids:
         server = self._front_ends.servers[STEADY]
@@ -93,15 +97,6 @@ class SharedStage:
         ]
         return down + self._front_ends.tracebacks()
 
-    def _skewed_clocks(self) -> list[SkewedClock]:
-        shim = build_shim(self._options.place)
-        clocks = []
-        for number in range(COUNT):
-            place = self._options.place / f"clock-{number}"
-            place.mkdir()
-            clocks.append(SkewedClock(place, shim))
-        return clocks
-
     def _job_servers(self) -> list[JobServer]:
         pairs = zip(self._front_ends.endpoints, self._front_ends.servers, strict=True)
         return [JobServer(endpoint, server.admin_url) for endpoint, server in pairs]
@@ -111,3 +106,13 @@ class SharedStage:
 
     async def _until(self, at_s: float) -> None:
         await asyncio.sleep(max(0.0, at_s - self._now_s()))
+
+
+def _skewed_clocks(place: Path) -> list[SkewedClock]:
+    shim = build_shim(place)
+    clocks = []
+    for number in range(COUNT):
+        folder = place / f"clock-{number}"
+        folder.mkdir()
+        clocks.append(SkewedClock(folder, shim))
+    return clocks

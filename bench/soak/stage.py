@@ -1,4 +1,4 @@
-"""What a soak runs on: the servers of a store, and the faults that are brought about by the stage.
+"""The stage of a soak: the servers of a store, and the faults that are brought about for them.
 
 Faults of the network and of clients belong to the loads, and those of workers to their service.
 """
@@ -6,7 +6,7 @@ Faults of the network and of clients belong to the loads, and those of workers t
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -38,17 +38,13 @@ class SoakService(Struct, frozen=True):
 
 
 class SoakStage(Protocol):
-    """`async with` starts the servers, which `services` has then, and ends them."""
+    """The running servers."""
 
     @property
     def store(self) -> str: ...
 
     @property
     def services(self) -> Sequence[SoakService]: ...
-
-    async def __aenter__(self) -> Self: ...
-
-    async def __aexit__(self, *error: object) -> None: ...
 
     def pids(self) -> Pids:
         """The processes to watch."""
@@ -67,7 +63,7 @@ class SoakStage(Protocol):
         ...
 
     async def findings(self) -> list[str]:
-        """What is wrong with the servers at the end; may restart them."""
+        """Checks the servers at the end, which may restart them, and returns what is wrong."""
         ...
 
 

@@ -1,8 +1,8 @@
 """Slopes of memory and descriptors over a run, with intervals, and what follows from them.
 
-One value is the mean of a quiet spell, so that a fault under way is no part of it. Neighbouring
-values depend on each other: the interval is that of as many independent values as the correlation
-of the residuals leaves.
+One value is the mean of the later half of a quiet spell, so that a fault under way is no part of
+it. Neighbouring values depend on each other: the interval is that of as many independent values as
+the correlation of the residuals leaves.
 """
 
 import math
@@ -34,11 +34,12 @@ class Sample(Struct, frozen=True):
 def spell_means(
     samples: Sequence[Sample], spells: Sequence[tuple[float, float]], field: str, from_s: float
 ) -> list[tuple[float, float]]:
-    """The mean time and the mean value of each quiet spell from then on that has samples."""
+    """The mean time and the mean value of the later half of each quiet spell that begins then or
+    later: a fault may last a little longer than its turn."""
     found = []
     for begin, end in spells:
-        inside = [each for each in samples if max(begin, from_s) <= each.at_s < end]
-        if inside:
+        inside = [each for each in samples if (begin + end) / 2 <= each.at_s < end]
+        if inside and begin >= from_s:
             times, values = zip(
                 *((each.at_s, float(getattr(each, field))) for each in inside), strict=True
             )

@@ -34,7 +34,8 @@ from bench.soak.shared import SharedStage
 from bench.soak.stage import SoakStage, StageOptions, Stopwatch
 from bench.tables import Row, parser_of, show
 from dovemq.experiments.figure import Figure
-from dovemq.experiments.publishing import VERDICT_WORDS, publish
+from dovemq.experiments.publishing import publish
+from dovemq.experiments.results import VERDICT_WORDS
 
 SEED: Final = 26
 LENGTHS: Final[Mapping[str, SoakLength]] = {

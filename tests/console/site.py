@@ -14,7 +14,7 @@ from dovemq.testing.local_server import LocalServer
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 PASSWORD = "correct horse battery"
-WAIT_MS_MAX = 30_000
+WAIT_MS_MAX = 120_000
 """Far longer than any page takes."""
 SENT_MAX = 100
 expect.set_options(timeout=WAIT_MS_MAX)

@@ -10,6 +10,7 @@ from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import MaxRetryError
 
 from dovemq.workflows.sizing.allocators.kubernetes import (
+    ATTEMPTS_MAX,
     KubernetesAllocator,
     StatefulSetScales,
     deployment_of,
@@ -30,7 +31,8 @@ class FakeCluster:
         self.versions = dict.fromkeys(self.replicas, 1)
         self.changes: list[tuple[str, int, bool]] = []
         self.failure: Exception | None = None
-        self.meanwhile = False
+        self.meanwhile: list[int] = []
+        """What others set the number to, in turn, before each change; pods become ready then."""
 
     def read_namespaced_deployment_scale(self, name: str, namespace: str, **_: Any) -> Any:
         self._check(name, namespace)
@@ -44,6 +46,7 @@ class FakeCluster:
     ) -> None:
         self._check(name, namespace)
         if self.meanwhile:
+            self.replicas[name] = self.meanwhile.pop(0)
             self.versions[name] += 1
         scale = client.ApiClient().deserialize(_Response(body), "V1Scale")
         if scale.metadata.resource_version != str(self.versions[name]):
@@ -98,9 +101,24 @@ async def test_topic_without_a_deployment_hinders_no_other() -> None:
     assert await allocator(cluster).consumers(["X_1", "A"]) == {"A": 2}
 
 
-async def test_scale_that_was_changed_meanwhile_is_left() -> None:
+async def test_number_that_somebody_else_has_changed_meanwhile_is_left() -> None:
     cluster = FakeCluster(worker_a=1)
-    cluster.meanwhile = True
+    cluster.meanwhile = [5]
+    [trouble] = await allocator(cluster).allocate({"A": 2})
+    assert trouble.endswith("its scale was changed meanwhile")
+    assert cluster.replicas == {"worker-a": 5}
+
+
+async def test_pods_that_become_ready_meanwhile_do_not_hinder_a_change() -> None:
+    cluster = FakeCluster(worker_a=1)
+    cluster.meanwhile = [1] * (ATTEMPTS_MAX - 1)
+    assert not await allocator(cluster).allocate({"A": 2})
+    assert cluster.replicas == {"worker-a": 2}
+
+
+async def test_scale_that_never_rests_is_left_to_the_next_round() -> None:
+    cluster = FakeCluster(worker_a=1)
+    cluster.meanwhile = [1] * ATTEMPTS_MAX
     [trouble] = await allocator(cluster).allocate({"A": 2})
     assert trouble.endswith("its scale was changed meanwhile")
     assert cluster.replicas == {"worker-a": 1}

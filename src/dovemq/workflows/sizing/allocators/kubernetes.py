@@ -2,8 +2,9 @@
 
 Each change is tried as a server-side dry run first, so that what the cluster would refuse is
 reported and nothing is half done. A change carries the version of the scale that it was decided
-on; if something else has changed the scale meanwhile, the cluster refuses it and the next round
-decides again. The service account needs `get` and `patch` on the `deployments/scale` of its
+on. Pods that become ready change that version too, so a change that the cluster refuses for it is
+made again while the number is the same; if somebody else has changed the number, the next round
+decides. The service account needs `get` and `patch` on the `deployments/scale` of its
 Deployments and nothing else (`examples/kubernetes/manager.yaml`).
 """
 
@@ -20,12 +21,14 @@ from urllib3.exceptions import HTTPError
 from dovemq.core.errors import DoveError
 
 ANSWER_SECONDS_MAX: Final = 20
+ATTEMPTS_MAX: Final = 5
 PLACEHOLDER: Final = "TOPIC"
+CONFLICT: Final = 409
 _CAUSES: Final[Mapping[int, str]] = {
     401: "the cluster does not accept the credentials",
     403: "the service account may not do it: it needs get and patch on deployments/scale",
     404: "there is no such Deployment",
-    409: "its scale was changed meanwhile",
+    CONFLICT: "its scale was changed meanwhile",
     422: "the cluster refuses the number",
 }
 
@@ -103,18 +106,35 @@ class KubernetesAllocator:
 
     def _set(self, topic: str, count: int) -> str | None:
         try:
-            scale = self._read(topic)
-            if (scale.spec.replicas or 0) != count:
-                version = scale.metadata.resource_version
-                body = {"metadata": {"resourceVersion": version}, "spec": {"replicas": count}}
-                self._patch(topic, body, dry_run="All")
-                if not self._dry_run:
-                    self._patch(topic, body)
+            self._scale(topic, count)
         except ApiException as error:
             return self._told(topic, count, _CAUSES.get(error.status, f"HTTP {error.status}"))
         except HTTPError:
             return self._told(topic, count, "the cluster does not answer")
         return None
+
+    def _scale(self, topic: str, count: int) -> None:
+        scale = self._read(topic)
+        before = scale.spec.replicas
+        if (before or 0) == count:
+            return
+        for attempt in range(1, ATTEMPTS_MAX + 1):
+            try:
+                self._change(topic, scale.metadata.resource_version, count)
+            except ApiException as error:
+                if error.status != CONFLICT or attempt == ATTEMPTS_MAX:
+                    raise
+                scale = self._read(topic)
+                if scale.spec.replicas != before:
+                    raise
+            else:
+                return
+
+    def _change(self, topic: str, version: str, count: int) -> None:
+        body = {"metadata": {"resourceVersion": version}, "spec": {"replicas": count}}
+        self._patch(topic, body, dry_run="All")
+        if not self._dry_run:
+            self._patch(topic, body)
 
     def _patch(self, topic: str, body: Mapping[str, Any], **options: str) -> None:
         self._scales.patch_namespaced_deployment_scale(

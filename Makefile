@@ -90,6 +90,7 @@ test-full: export DOVETEST_KUBERNETES := 1
 test-full: export DOVETEST_EXTRAS := 1
 test-full: export DOVETEST_JOBS := 1000
 test-full: export DOVETEST_JOB_SCHEDULES := 60
+test-full: export DOVETEST_SOAK := 300
 test-full: PYTEST += --timeout 3600 -o faulthandler_timeout=0
 test-full: check kubernetes suite
 	$(BIN)/python -m bench.flat

@@ -15,13 +15,14 @@ from typing import Any
 
 import pytest
 
+from bench.soak.workers import WorkerProcesses
 from dovemq.client import WorkflowClient
 from dovemq.client.errors import ClientError
 from dovemq.client.retrying import is_transient
 from dovemq.testing.local_redis import LocalRedisCluster
 from dovemq.testing.local_server import LocalServer, StartFailed
 from tests.acceptance.deployments import front_ends
-from tests.faults.worker_processes import CONSUMERS_MAX, ManagedWorkers, WorkerProcesses
+from tests.faults.worker_processes import CONSUMERS_MAX, TASKS, ManagedWorkers
 from tests.workflows.sample_jobs import TYPES
 
 JOBS = int(os.environ.get("DOVETEST_JOBS", "8"))
@@ -144,7 +145,8 @@ def _judge(jobs: list[dict[str, Any]]) -> None:
 
 def _end_exactly_once(servers: Sequence[LocalServer], folder: Path) -> None:
     rng = random.Random(JOBS)
-    workers = WorkerProcesses(servers, folder / "workers.log", CONCURRENCY)
+    variables = [server.env for server in servers]
+    workers = WorkerProcesses(variables, TASKS, folder / "workers.log", CONCURRENCY)
     managed = ManagedWorkers(servers, folder, rng)
     many = ManyJobs(servers, workers, managed, rng)
     try:

@@ -1,4 +1,4 @@
-"""Workers as processes: ones that a test starts itself, and ones of a manager; both are killed."""
+"""A manager with its workers as processes, which a test kills."""
 
 import os
 import random
@@ -20,40 +20,6 @@ END_SECONDS_MAX = 150.0
 """A worker that was started just before its manager was killed ends after a minute."""
 LOOK_SECONDS = 0.1
 MARK = "DOVETEST_WORKERS"
-
-
-class WorkerProcesses:
-    """`dovemq workflow worker` processes at servers in turn."""
-
-    def __init__(self, servers: Sequence[LocalServer], log: Path, concurrency: int) -> None:
-        self._servers, self._concurrency = servers, concurrency
-        self._log = log.open("ab")
-        self._started = 0
-        self._alive: list[subprocess.Popen[bytes]] = []
-
-    def start(self) -> None:
-        server = self._servers[self._started % len(self._servers)]
-        self._started += 1
-        command = [sys.executable, "-m", "dovemq", "workflow", "worker", TASKS]
-        command += ["--concurrency", str(self._concurrency)]
-        environment = {**os.environ, **server.env}
-        self._alive.append(
-            subprocess.Popen(command, env=environment, stdout=self._log, stderr=self._log)
-        )
-
-    def kill_oldest(self) -> None:
-        oldest = self._alive.pop(0)
-        oldest.kill()
-        oldest.wait()
-        self.start()
-
-    def stop(self) -> list[int]:
-        """The exit codes of the workers that were not killed."""
-        for each in self._alive:
-            each.terminate()
-        codes = [each.wait(60) for each in self._alive]
-        self._log.close()
-        return codes
 
 
 class ManagedWorkers:

@@ -6,7 +6,9 @@ from typing import Any
 
 from dovemq.core.queue import QueueKey, Redrive
 from dovemq.core.sessions import SESSION, ClientSession
-from dovemq.server.snapshots import CONSUMER_MS, INTERVAL_MS, POINT_MS
+from dovemq.server.queue_rows import CONSUMER_MS
+from dovemq.server.sharing import INTERVAL_MS
+from dovemq.server.snapshots import POINT_MS
 from dovemq.service.clients import SILENT_MS_MAX, Clients
 from tests.server.admin_world import ACCOUNT, World
 

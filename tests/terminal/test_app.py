@@ -84,6 +84,22 @@ async def test_overview_fits_terminals_of_other_widths(admin: FakeAdmin, width: 
         assert table.virtual_size.width <= width
 
 
+async def test_columns_stand_apart_and_are_as_wide_as_the_names(admin: FakeAdmin) -> None:
+    async with shown(admin, size=(150, 16)) as pilot:
+        await until(pilot, lambda: "invoices" in screen(pilot))
+        heads, *lines = screen(pilot).split("\n")[4:8]
+        assert heads.split()[-2:] == ["CONSUMERS", "ALERT"]
+        line = next(each for each in lines if each.startswith("!orders"))
+        assert line.split()[-2:] == ["0", "no-consumers"]
+        assert heads.index("VISIBLE") < 30, "the names are short"
+        admin.rows.append(row("x" * 50))
+        await pilot.press("r")
+        await until(pilot, lambda: f" {'x' * 50} " in screen(pilot))
+        admin.rows.pop()
+        await pilot.resize_terminal(60, 16)
+        await until(pilot, lambda: pilot.app.screen.query_one("#queues").virtual_size.width <= 60)
+
+
 async def test_keys_choose_the_column_and_the_order(admin: FakeAdmin) -> None:
     async with shown(admin) as pilot:
         await until(pilot, lambda: names(pilot) == ["dead", "invoices", "orders"])
@@ -147,6 +163,9 @@ async def test_queue_page_shows_clients_as_plain_texts(admin: FakeAdmin) -> None
         await until(pilot, lambda: "consumer" in screen(pilot))
         line = next(each for each in screen(pilot).split("\n") if each.startswith("consumer "))
         assert line.split() == ["consumer", "192.0.2.1:5000", "1.2k", "3s", "[red]evil?[2J"]
+        heads = next(each for each in screen(pilot).split("\n") if each.startswith("ROLE "))
+        for head, value in (("REQUESTS", "1.2k"), ("LAST", "3s")):
+            assert heads.index(head) + len(head) == line.index(value) + len(value)
 
 
 async def test_lost_server_is_one_line_and_the_figures_stay(admin: FakeAdmin) -> None:

@@ -71,7 +71,7 @@ def test_table_is_never_wider_than_the_terminal(width: int) -> None:
 
 
 def test_narrow_terminals_keep_the_most_important_columns() -> None:
-    assert [each.sort for each in fitting_columns(42, [])] == [
+    assert [each.sort for each in fitting_columns(43, [])] == [
         "name",
         "visible",
         "age",

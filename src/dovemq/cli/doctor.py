@@ -35,8 +35,6 @@ _EXTRA_PACKAGES: Final = {
     "mqtt": "paho",
     "top": "textual",
     "otel": "opentelemetry",
-    "kubernetes": "kubernetes",
-    "keda": "grpc",
 }
 """A package that only the extra brings."""
 

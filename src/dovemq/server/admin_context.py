@@ -22,10 +22,12 @@ from dovemq.server.audit import AuditLog, MemoryAudit
 from dovemq.server.backups import Backups
 from dovemq.server.care import ClusterView, StoreCare
 from dovemq.server.consistency_history import ConsistencyHistory
+from dovemq.server.control_audit import ControlActions
 from dovemq.server.measurements import Measurements
 from dovemq.server.metrics import Metrics
 from dovemq.server.predictions import Predictions
 from dovemq.server.sessions import LoginLimits, Sessions
+from dovemq.server.sharing import SharedRead
 from dovemq.server.snapshots import Snapshots
 from dovemq.service import Service
 from dovemq.telemetry.tracing import TraceStatus
@@ -131,6 +133,9 @@ class AdminContext:
     consistency: ConsistencyHistory = field(init=False)
     backups: Backups | None = field(init=False)
     predictions: Predictions = field(init=False)
+    control_actions: ControlActions = field(init=False)
+    cluster_status: SharedRead[Document] = field(init=False)
+    """The status of `cluster`, read once for all viewers."""
     verifying: bool = False
     changing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while an account is read and then changed, if the change depends on what was read."""
@@ -138,6 +143,8 @@ class AdminContext:
     def __post_init__(self) -> None:
         self.backups = Backups(self.care) if self.care else None
         self.consistency = ConsistencyHistory(self.service.store, self.service.clock)
+        self.control_actions = ControlActions(self.audit)
+        self.cluster_status = SharedRead(self._read_cluster)
         self.predictions = Predictions(self.service, shared=self.cluster is not None)
 
     @property
@@ -149,6 +156,12 @@ class AdminContext:
         if self.care is None:
             return "ok"
         return str(msgspec.to_builtins(self.care.statistics)["state"])
+
+    async def _read_cluster(self, now_ms: int) -> Document:
+        if self.cluster is None:
+            text = "The store of this server belongs to it alone; see --store."
+            raise AdminRefusal("NotShared", text, HTTPStatus.NOT_FOUND)
+        return await self.cluster.status()
 
     def unready_reason(self) -> str | None:
         """Why the server should get no requests now; None if it should."""

@@ -1,6 +1,8 @@
 """Routes that many viewers ask each second. All answers are parts of one shared snapshot."""
 
-from collections.abc import Callable, Iterable
+import itertools
+import math
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -11,8 +13,8 @@ from dovemq.core.accounts import Role
 from dovemq.core.queue import QueueKey
 from dovemq.server.admin_context import AdminCall, AdminContext, AdminRefusal, AdminRoute
 from dovemq.server.admin_views import Document
-from dovemq.server.control_audit import control_actions
-from dovemq.server.snapshots import QueueRow, Snapshot, Snapshots, total_of
+from dovemq.server.queue_rows import AT_REST, QueueRow, total_of
+from dovemq.server.snapshots import Snapshot, Snapshots
 
 TOP_MAX: Final = 10
 ALERTS_MAX: Final = 50
@@ -21,11 +23,11 @@ ROWS_DEFAULT: Final = 50
 CLIENTS_LISTED_MAX: Final = 200
 OFFSET: Final = limits.Range(0, 1_000_000)
 _KEYS: Final[dict[str, Callable[[QueueRow], Any]]] = {
-    "name": lambda row: (row.name, row.account),
+    "name": lambda row: row.name,
     "visible": lambda row: row.visible,
     "leased": lambda row: row.leased,
     "delayed": lambda row: row.delayed,
-    "age": lambda row: row.oldest_age_ms or 0,
+    "age": lambda row: -math.inf if row.oldest_ms is None else -row.oldest_ms,
     "sent": lambda row: row.rates.sent,
     "received": lambda row: row.rates.received,
     "settled": lambda row: row.rates.settled,
@@ -33,6 +35,10 @@ _KEYS: Final[dict[str, Callable[[QueueRow], Any]]] = {
     "alerts": lambda row: len(row.alerts),
 }
 _ORDERS: Final = ("up", "down")
+
+
+def _size(row: QueueRow) -> int:
+    return row.visible + row.leased + row.delayed
 
 
 @AdminRoute("GET", "/v1/overview", Role.VIEWER, own=True)
@@ -43,24 +49,22 @@ async def show_overview(admin: AdminContext, call: AdminCall) -> Document:
     """
     snapshots = _snapshots(admin)
     snapshot = await snapshots.current()
-    rows = _visible_rows(snapshot, call)
     sees_all = _sees_all(call)
-    alerts = [
-        {"account": row.account, "name": row.name, **msgspec.to_builtins(alert)}
-        for row in rows
-        for alert in row.alerts
+    rows = _visible(snapshot.ordered("size", _size, downwards=True), call)
+    alerting = [
+        row for row in _visible(snapshot.ordered("name", _KEYS["name"]), call) if row.alerts
     ]
-    largest = sorted(rows, key=lambda row: -(row.visible + row.leased + row.delayed))[:TOP_MAX]
+    alerts = itertools.chain.from_iterable(map(_alert_documents, alerting))
     total = snapshot.total if sees_all else total_of(rows, snapshot.at_ms)
     return {
         "at_ms": snapshot.at_ms,
         "queues": len(rows),
         "total": total,
-        "misses": round(sum(row.rates.misses for row in rows), 2),
+        "misses": round(sum(row.rates.misses for row in rows if row.rates is not AT_REST), 2),
         "history": snapshots.totals if sees_all else [],
-        "alerts": alerts[:ALERTS_MAX],
-        "alert_count": len(alerts),
-        "largest": largest,
+        "alerts": list(itertools.islice(alerts, ALERTS_MAX)),
+        "alert_count": sum(len(row.alerts) for row in alerting),
+        "largest": [_document(row, snapshot) for row in rows[:TOP_MAX]],
         "health": _health(admin) if sees_all else None,
         "polls_parked": admin.service.polls.parked if sees_all else None,
         **(admin.gauges() if sees_all else {}),
@@ -82,18 +86,17 @@ async def list_rows(admin: AdminContext, call: AdminCall) -> Document:
     """
     snapshot = await _snapshots(admin).current()
     text = call.query.get("contains", "")
-    rows = [row for row in _visible_rows(snapshot, call) if text in str(row.key)]
-    rows.sort(key=_KEYS["name"])
-    rows.sort(
-        key=_KEYS[_choice(call, "sort", tuple(_KEYS))],
-        reverse=_choice(call, "order", _ORDERS) == "down",
-    )
+    name = _choice(call, "sort", tuple(_KEYS))
+    downwards = _choice(call, "order", _ORDERS) == "down"
+    rows = _visible(snapshot.ordered(name, _KEYS[name], downwards=downwards), call)
+    if text:
+        rows = [row for row in rows if text in row.label]
     offset = call.number("offset", 0, OFFSET)
     count_max = call.number("limit", ROWS_DEFAULT, ROWS)
     return {
         "at_ms": snapshot.at_ms,
         "matching": len(rows),
-        "queues": rows[offset : offset + count_max],
+        "queues": [_document(row, snapshot) for row in rows[offset : offset + count_max]],
     }
 
 
@@ -108,7 +111,9 @@ async def show_history(admin: AdminContext, call: AdminCall) -> Document:
     snapshots = _snapshots(admin)
     points = await snapshots.history(queue)
     snapshot = await snapshots.current()
-    return {"at_ms": snapshot.at_ms, "now": snapshot.rows.get(queue.key), "points": points}
+    row = snapshot.rows.get(queue.key)
+    now = _document(row, snapshot) if row else None
+    return {"at_ms": snapshot.at_ms, "now": now, "points": points}
 
 
 @AdminRoute("GET", "/v1/queues/{account}/{name}/clients", Role.VIEWER, own=True)
@@ -147,7 +152,7 @@ async def list_decisions(admin: AdminContext, call: AdminCall) -> Document:
     """
     text = call.query.get("queue", "")
     key = QueueKey.parse(text) if text else None
-    return {"decisions": await control_actions(admin.audit, key)}
+    return {"decisions": await admin.control_actions.newest(key)}
 
 
 def _snapshots(admin: AdminContext) -> Snapshots:
@@ -162,11 +167,22 @@ def _sees_all(call: AdminCall) -> bool:
     return call.caller.account.role is not None
 
 
-def _visible_rows(snapshot: Snapshot, call: AdminCall) -> list[QueueRow]:
-    rows: Iterable[QueueRow] = snapshot.rows.values()
-    if not _sees_all(call):
-        rows = (row for row in rows if row.account == call.own_account)
-    return list(rows)
+def _visible(rows: list[QueueRow], call: AdminCall) -> list[QueueRow]:
+    """The rows that the caller may see, in the same order."""
+    if _sees_all(call):
+        return rows
+    return [row for row in rows if row.account == call.own_account]
+
+
+def _document(row: QueueRow, snapshot: Snapshot) -> Document:
+    document: Document = msgspec.structs.asdict(row)
+    del document["oldest_ms"]
+    return {**document, "oldest_age_ms": row.age_ms(snapshot.at_ms)}
+
+
+def _alert_documents(row: QueueRow) -> Iterator[Document]:
+    for alert in row.alerts:
+        yield {"account": row.account, "name": row.name, **msgspec.structs.asdict(alert)}
 
 
 def _choice(call: AdminCall, name: str, allowed: tuple[str, ...]) -> str:

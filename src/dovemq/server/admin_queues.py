@@ -23,7 +23,6 @@ from dovemq.server.admin_views import (
     dequeue_document,
     queue_document,
 )
-from dovemq.server.control_audit import control_actions
 from dovemq.sqs.actions.queues import check_tags
 from dovemq.sqs.arns import QueueNames
 from dovemq.sqs.attributes import CHOICES, SETTABLE, QueueAttribute, read_changes, written
@@ -91,7 +90,7 @@ async def explain_queue(admin: AdminContext, call: AdminCall) -> Document:
         **explanation,
         "flows": msgspec.to_builtins(admin.metrics.flows(queue) if admin.metrics else []),
         "owners": await _owners(admin, queue),
-        "actions": await control_actions(admin.audit, queue.key),
+        "actions": await admin.control_actions.newest(queue.key),
     }
 
 
@@ -99,7 +98,7 @@ async def _owners(admin: AdminContext, queue: Queue) -> Document:
     """The front ends that own the partitions of a queue, where several share a store."""
     if admin.cluster is None:
         return {}
-    places = (await admin.cluster.status())["partitions"]
+    places = (await admin.cluster_status.current(admin.now_ms))["partitions"]
     name = str(queue.key)
     return {str(each["partition"]): each["front_end"] for each in places if each["queue"] == name}
 

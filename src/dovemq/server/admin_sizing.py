@@ -132,7 +132,7 @@ def _activity(
         row.visible if row else 0,
         row.leased if row else 0,
         row.delayed if row else 0,
-        row.oldest_age_ms if row else None,
+        row.age_ms(snapshot.at_ms) if row else None,
         dead.visible + dead.leased + dead.delayed if dead else 0,
         row.consumers if row else 0,
         sized.after if sized else None,

@@ -26,6 +26,10 @@ Document = dict[str, Any]
 class AuditLog(Audit, Protocol):
     """An audit log that can be read."""
 
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of the newest entry, which may not be written yet."""
+
     def page(self, after: int | None, count_max: int) -> Awaitable[list[Document]]:
         """Entries after that sequence, oldest first; with None the newest ones."""
 
@@ -46,6 +50,10 @@ class DurableAudit:
         self._waiters: list[asyncio.Future[None]] = []
         self._writing: asyncio.Task[None] | None = None
         self._failure: str | None = None
+
+    @property
+    def last_sequence(self) -> int:
+        return self._sequence
 
     def check(self) -> None:
         if self._failure is not None:
@@ -121,6 +129,10 @@ class MemoryAudit:
     def __init__(self, entries_max: int = MEMORY_ENTRIES_MAX) -> None:
         self._lines: collections.deque[Document] = collections.deque(maxlen=entries_max)
         self._sequence = 0
+
+    @property
+    def last_sequence(self) -> int:
+        return self._sequence
 
     def check(self) -> None:
         """Do nothing: memory can always be written."""

@@ -5,8 +5,10 @@ no account, no key and no peer: the service itself has acted.
 """
 
 import asyncio
+import collections
+import itertools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from dovemq.core.adaptive_hint import HintDecision
@@ -26,6 +28,7 @@ HINT_ACTION: Final = "adapt order hint"
 _PENDING_MAX: Final = 1_000
 """Changes of order hints that wait for the disk; further ones are only logged."""
 _NAMES: Final = {kind: f"{kind.value} partition" for kind in ActionKind}
+_ACTIONS: Final = frozenset((*_NAMES.values(), HINT_ACTION))
 
 
 class ControlAudit:
@@ -108,13 +111,36 @@ class HintAudit:
             log.warning("queue %s: its order hint changed without an audit: %s", queue, error)
 
 
-async def control_actions(audit: AuditLog, queue: QueueKey | None) -> list[Document]:
-    """The newest actions of the controller on a queue, or on all, the newest first."""
-    entries = await audit.page(None, LOOKED_MAX)
-    found = [
-        {"ts": each["ts"], "action": each["action"], "queue": each["target"], **each["details"]}
-        for each in entries
-        if each["action"] in (*_NAMES.values(), HINT_ACTION)
-        and (queue is None or each["target"] == str(queue))
-    ]
-    return found[: -FOUND_MAX - 1 : -1]
+class ControlActions:
+    """The changes among the newest entries of the audit log, in memory for all who ask.
+
+    The log is read when it has entries that were not read yet, by one at a time.
+    """
+
+    def __init__(self, audit: AuditLog) -> None:
+        self._audit = audit
+        self._read_to: int | None = None
+        self._entries: collections.deque[Document] = collections.deque(maxlen=LOOKED_MAX)
+        self._reading = asyncio.Lock()
+
+    async def newest(self, queue: QueueKey | None) -> list[Document]:
+        """The newest actions on a queue, or on all, the newest first."""
+        async with self._reading:
+            if self._read_to != self._audit.last_sequence:
+                await self._read()
+        return list(itertools.islice(self._actions(queue), FOUND_MAX))
+
+    async def _read(self) -> None:
+        entries = await self._audit.page(self._read_to, LOOKED_MAX)
+        while entries:
+            self._entries.extend(entries)
+            self._read_to = int(entries[-1]["sequence"])
+            full = len(entries) == LOOKED_MAX and self._read_to < self._audit.last_sequence
+            entries = await self._audit.page(self._read_to, LOOKED_MAX) if full else []
+
+    def _actions(self, queue: QueueKey | None) -> Iterator[Document]:
+        for each in reversed(self._entries):
+            wanted = queue is None or each["target"] == str(queue)
+            if wanted and each["action"] in _ACTIONS:
+                named = {"ts": each["ts"], "action": each["action"], "queue": each["target"]}
+                yield {**named, **each["details"]}

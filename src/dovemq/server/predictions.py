@@ -40,7 +40,7 @@ from dovemq.server.prediction_words import (
     assumptions_of,
     summary_of,
 )
-from dovemq.server.snapshots import CONSUMER_MS
+from dovemq.server.queue_rows import CONSUMER_MS
 from dovemq.service import Service
 from dovemq.service.tempo import TempoWindow
 

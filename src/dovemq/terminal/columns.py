@@ -11,6 +11,7 @@ from dovemq.terminal.texts import age_text, count_text, plain, rate_text
 NAME_WIDTH_MIN: Final = 16
 NAME_WIDTH_MAX: Final = 80
 GAP: Final = 1
+"""Spaces before each column but the first."""
 
 
 class QueueColumn(Struct, frozen=True):
@@ -23,6 +24,7 @@ class QueueColumn(Struct, frozen=True):
     cell: Callable[[QueueLine], str]
 
 
+_MARK: Final = "!"
 _COLUMNS: Final = (
     QueueColumn("VISIBLE", "visible", 8, 1, lambda line: count_text(line.visible)),
     QueueColumn("LEASED", "leased", 7, 4, lambda line: count_text(line.leased)),
@@ -31,16 +33,16 @@ _COLUMNS: Final = (
     QueueColumn("SENT/S", "sent", 7, 5, lambda line: rate_text(line.rates.sent)),
     QueueColumn("RECV/S", "received", 7, 6, lambda line: rate_text(line.rates.received)),
     QueueColumn("DEL/S", "settled", 6, 8, lambda line: rate_text(line.rates.settled)),
-    QueueColumn("CONS", "consumers", 5, 3, lambda line: count_text(line.consumers)),
+    QueueColumn("CONSUMERS", "consumers", 9, 3, lambda line: count_text(line.consumers)),
 )
-_ALERTS: Final = QueueColumn("ALERT", "alerts", 12, 9, lambda line: _kinds(line))
+_ALERTS: Final = QueueColumn("ALERT", "alerts", 14, 9, lambda line: _kinds(line))
 
 
 def name_column(width: int, *, several: bool) -> QueueColumn:
     """The queue, with a mark if it has alerts, and with its account if there are `several`."""
 
     def cell(line: QueueLine) -> str:
-        mark = "!" if line.alerts else " "
+        mark = _MARK if line.alerts else " "
         return f"{mark}{plain(line.key if several else line.name, width - 1)}"
 
     return QueueColumn(" QUEUE", "name", width, 0, cell)
@@ -56,13 +58,19 @@ def fitting_columns(width: int, lines: Sequence[QueueLine]) -> list[QueueColumn]
             break
         left -= column.width + GAP
         chosen.append(column)
-    name = name_column(min(NAME_WIDTH_MIN + left, NAME_WIDTH_MAX), several=several)
+    longest = max((len(line.key if several else line.name) for line in lines), default=0)
+    wanted = min(max(longest + len(_MARK), NAME_WIDTH_MIN), NAME_WIDTH_MAX)
+    name = name_column(min(NAME_WIDTH_MIN + left, wanted), several=several)
     return [name, *(each for each in (*_COLUMNS, _ALERTS) if each in chosen)]
 
 
 def is_text(column: QueueColumn) -> bool:
     """Whether the cells are texts, which begin at the left; numbers end at the right."""
     return column.sort in ("name", "alerts")
+
+
+def is_first(column: QueueColumn) -> bool:
+    return column.sort == "name"
 
 
 def _kinds(line: QueueLine) -> str:

@@ -8,8 +8,12 @@ from dovemq.terminal.pictures import Alert, OverviewPicture, QueuePicture
 from dovemq.terminal.texts import age_text, count_text, curve, plain, rate_text
 
 ALERTS_SHOWN_MAX: Final = 3
-CONNECTION_HEADS: Final = ("ROLE", "PEER", "REQS", "LAST", "PROGRAM")
+_CONNECTION_HEADS: Final = ("ROLE", "PEER", "REQUESTS", "LAST", "PROGRAM")
+_NUMBERS: Final = ("REQUESTS", "LAST")
+"""Heads of columns that end at the right."""
 _NAME_MAX: Final = 40
+_PEER_MAX: Final = 47
+"""The length of an IPv6 address with its port."""
 _CURVES: Final = (
     ("visible", "visible", lambda value: count_text(value)),
     ("leased", "leased", lambda value: count_text(value)),
@@ -105,12 +109,24 @@ def curve_lines(points: tuple[HistoryPoint, ...], width: int) -> list[str]:
     return lines
 
 
-def connections_text(picture: QueuePicture) -> list[tuple[str, ...]]:
-    """A row for each connection. `LAST` is the time since its last request."""
+def connection_lines(picture: QueuePicture) -> list[str]:
+    """Heads, and a line for each connection. `LAST` is the time since its last request."""
+    rows = [_CONNECTION_HEADS, *_connections(picture)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if head in _NUMBERS else cell.ljust(width)
+            for cell, width, head in zip(row, widths, _CONNECTION_HEADS, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _connections(picture: QueuePicture) -> list[tuple[str, ...]]:
     return [
         (
             each.role,
-            plain(each.peer, _NAME_MAX),
+            plain(each.peer, _PEER_MAX),
             count_text(each.requests),
             age_text(max(picture.at_ms - each.last_ms, 0)),
             plain(each.agent, _NAME_MAX),

@@ -13,11 +13,10 @@ from textual.widgets import DataTable, Footer, Input, Static
 
 from dovemq.core.queue import QueueKey
 from dovemq.terminal.asking import SORTS, Asking, Listing
-from dovemq.terminal.columns import GAP, QueueColumn, fitting_columns, is_text
+from dovemq.terminal.columns import GAP, QueueColumn, fitting_columns, is_first, is_text
 from dovemq.terminal.lines import (
-    CONNECTION_HEADS,
     clock_text,
-    connections_text,
+    connection_lines,
     curve_lines,
     health_text,
     overview_lines,
@@ -32,9 +31,6 @@ from dovemq.terminal.pictures import (
 )
 
 SCROLLBAR: Final = 2
-WIDTHS: Final = (9, 23, 9, 7)
-"""Widths of all columns of connections but the last, which takes the rest."""
-PROGRAM_WIDTH_MIN: Final = 10
 _ALERT: Final = "bold red"
 _FALLING, _RISING = "▼", "▲"
 
@@ -93,6 +89,7 @@ class OverviewPage(TerminalPage):
         self.listing = listing
         self._picture: OverviewPicture | None = None
         self._heads: list[Text] = []
+        self._widths: list[int] = []
         self._rows: dict[str, list[Text]] = {}
 
     def compose(self) -> ComposeResult:
@@ -138,11 +135,12 @@ class OverviewPage(TerminalPage):
             for line in picture.lines
         }
         heads = [self._head(column) for column in columns]
-        if (heads, [*rows]) == (self._heads, [*self._rows]):
+        widths = [_width(column) for column in columns]
+        if (heads, widths, [*rows]) == (self._heads, self._widths, [*self._rows]):
             self._update(columns, rows)
         else:
             self._rebuild(columns, heads, rows)
-        self._heads, self._rows = heads, rows
+        self._heads, self._widths, self._rows = heads, widths, rows
         self._put("listing", self._listing_text(picture))
 
     def _update(self, columns: list[QueueColumn], rows: dict[str, list[Text]]) -> None:
@@ -158,7 +156,7 @@ class OverviewPage(TerminalPage):
         current, top = self.selected, table.scroll_y
         table.clear(columns=True)
         for column, head in zip(columns, heads, strict=True):
-            table.add_column(head, width=column.width + GAP, key=column.sort)
+            table.add_column(head, width=_width(column), key=column.sort)
         for key, cells in rows.items():
             table.add_row(*cells, key=key)
         if current in rows:
@@ -167,7 +165,7 @@ class OverviewPage(TerminalPage):
 
     def _head(self, column: QueueColumn) -> Text:
         arrow = (_FALLING if self.listing.falling else _RISING) if self._sorts(column) else ""
-        return _cell(column, f"{column.head}{arrow}"[: column.width + GAP], "bold")
+        return _cell(column, f"{column.head}{arrow}"[: _width(column)], "bold")
 
     def _sorts(self, column: QueueColumn) -> bool:
         return column.sort == self.listing.sort
@@ -275,11 +273,10 @@ class QueuePage(TerminalPage):
         table = self._table
         top = table.scroll_y
         table.clear(columns=True)
-        widths = [*WIDTHS, max(self.size.width - SCROLLBAR - sum(WIDTHS), PROGRAM_WIDTH_MIN)]
-        for head, width in zip(CONNECTION_HEADS, widths, strict=True):
-            table.add_column(Text(head, style="bold"), width=width)
-        for row in connections_text(picture):
-            table.add_row(*map(Text, row))
+        heads, *rows = connection_lines(picture)
+        table.add_column(Text(heads, style="bold"))
+        for row in rows:
+            table.add_row(Text(row))
         table.scroll_to(y=top, animate=False, force=True)
 
     def _show_curves(self) -> None:
@@ -294,5 +291,12 @@ class QueuePage(TerminalPage):
         self.post_message(self.Changed())
 
 
+def _width(column: QueueColumn) -> int:
+    """The width with the gap before it."""
+    return column.width + (0 if is_first(column) else GAP)
+
+
 def _cell(column: QueueColumn, text: str, style: str) -> Text:
-    return Text(text, style=style, justify="left" if is_text(column) else "right")
+    if not is_text(column):
+        return Text(text, style=style, justify="right")
+    return Text(text if is_first(column) else f"{' ' * GAP}{text}", style=style)

@@ -5,9 +5,8 @@ from typing import Final
 
 from dovemq.terminal.columns import fitting_columns, is_text
 from dovemq.terminal.lines import (
-    CONNECTION_HEADS,
     clock_text,
-    connections_text,
+    connection_lines,
     curve_lines,
     health_text,
     overview_lines,
@@ -25,14 +24,9 @@ def overview_page(picture: OverviewPicture) -> str:
 
 def queue_page(picture: QueuePicture) -> str:
     head = f"{clock_text(picture.at_ms)}  {picture.key}"
-    rows = [CONNECTION_HEADS, *connections_text(picture)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    clients = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
     curves = curve_lines(picture.history, WIDTH)
-    return "\n".join([head, *queue_lines(picture), "", *curves, "", *clients])
+    connections = connection_lines(picture)
+    return "\n".join([head, *queue_lines(picture), "", *curves, "", *connections])
 
 
 def _table(picture: OverviewPicture) -> Iterator[str]:

@@ -28,9 +28,29 @@ export function fill(element, ...children) {
 }
 
 // Changes the text only if it differs: a live page must not disturb a selection.
+// Fills a cell; if its link or button had the focus, the new one has it.
+function refill(cell, value) {
+  const focused = cell.contains(document.activeElement);
+  fill(cell, value);
+  if (focused) cell.querySelector("a, button, input")?.focus({ preventScroll: true });
+}
+
 export function setText(element, text) {
   const wanted = String(text);
   if (element.textContent !== wanted) element.textContent = wanted;
+}
+
+// Makes these elements the children, in this order. One that stays keeps the focus.
+export function arrange(parent, elements) {
+  const focused = parent.contains(document.activeElement) ? document.activeElement : null;
+  const wanted = new Set(elements);
+  for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
+  let place = parent.firstElementChild;
+  for (const element of elements) {
+    if (element === place) place = place.nextElementSibling;
+    else parent.insertBefore(element, place);
+  }
+  if (focused?.isConnected) focused.focus({ preventScroll: true });
 }
 
 // A table whose rows stay the same elements while their figures change.
@@ -82,33 +102,23 @@ export class LiveTable {
   show(rows) {
     this.empty.hidden = rows.length > 0;
     this.table.parentElement.hidden = rows.length === 0;
-    const seen = new Set();
-    let place = this.body.firstElementChild;
-    for (const row of rows) {
+    const seen = new Map(rows.map((row) => {
       const key = this.keyOf(row);
-      seen.add(key);
-      const known = this.rows.get(key) ?? this.added(key);
-      if (known.element !== place) this.body.insertBefore(known.element, place);
-      else place = place.nextElementSibling;
+      const known = this.rows.get(key) ?? this.added();
       this.update(known, row);
-    }
-    for (const [key, known] of this.rows) {
-      if (!seen.has(key)) {
-        known.element.remove();
-        this.rows.delete(key);
-      }
-    }
+      return [key, known];
+    }));
+    this.rows = seen;
+    arrange(this.body, [...seen.values()].map((known) => known.element));
   }
 
-  added(key) {
+  added() {
     const cells = this.columns.map((column) =>
       h(column.head ? "th" : "td", {
         scope: column.head ? "row" : null,
         class: column.number ? "number" : column.class,
       }));
-    const known = { element: h("tr", {}, cells), cells, shown: [] };
-    this.rows.set(key, known);
-    return known;
+    return { element: h("tr", {}, cells), cells, shown: [] };
   }
 
   update(known, row) {
@@ -117,7 +127,7 @@ export class LiveTable {
       if (value instanceof Node) {
         // An element is made again only if what it shows has changed.
         const mark = column.mark ? column.mark(row) : value.outerHTML;
-        if (known.shown[index] !== mark) fill(known.cells[index], value);
+        if (known.shown[index] !== mark) refill(known.cells[index], value);
         known.shown[index] = mark;
       } else setText(known.cells[index], value ?? "");
     });

@@ -97,3 +97,10 @@ def queue_name(topic: str) -> str:
 
 def dead_queue_name(topic: str) -> str:
     return f"{TOPIC_PREFIX}{topic}{DEAD_SUFFIX}"
+
+
+def queue_of_dead_letters(name: str) -> str | None:
+    """The queue of the topic whose dead letters a queue of this name holds, if the topic exists."""
+    if not (name.startswith(TOPIC_PREFIX) and name.endswith(DEAD_SUFFIX)):
+        return None
+    return name.removesuffix(DEAD_SUFFIX)

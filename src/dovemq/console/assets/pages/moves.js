@@ -3,6 +3,8 @@ import { attempt } from "../dialogs.js";
 import { LiveTable, field, fill, h } from "../dom.js";
 import { count, time } from "../format.js";
 
+const FAILED_TASKS = /^topic-.+-dead$/;
+
 export async function movesTab({ frame, every, account, name, queue }) {
   const path = queuePath(account, name, "/moves");
   const mayMove = may("operator", account);
@@ -39,8 +41,9 @@ export async function movesTab({ frame, every, account, name, queue }) {
   } }, field("To the queue", target, "A queue of this account; empty for the origin."),
   field("Messages per second", rate, "Empty: as fast as possible."),
   h("button", { type: "submit", class: "primary" }, "Move all messages"));
-  const hint = h("p", { class: "empty" },
-    "This is no dead-letter queue: no queue names it in its redrive policy.");
+  const hint = h("p", { class: "empty" }, FAILED_TASKS.test(name)
+    ? "Failed tasks do not move: retry their jobs on the page of their workflow, then delete these copies."
+    : "This is no dead-letter queue: no queue names it in its redrive policy.");
   fill(frame, queue.sources.length ? (mayMove ? form : null) : hint, table.element);
   await every(refresh);
 }

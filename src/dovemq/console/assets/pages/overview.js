@@ -2,7 +2,8 @@ import { get } from "../api.js";
 import { Chart } from "../chart.js";
 import { LiveTable, fill, h, setText } from "../dom.js";
 import { age, count, rate } from "../format.js";
-import { queueHash, queueTable } from "./rows.js";
+import { AlertList } from "./alerts.js";
+import { queueTable } from "./rows.js";
 
 const CLUSTER_MS = 5_000;
 
@@ -20,12 +21,10 @@ const TILES = [
   ["Waiting receives", (d) => count(d.polls_parked) || "–"],
 ];
 
-export const ALERT_CLASS = { "dead-letters": "bad", "no-consumers": "bad", capacity: "bad" };
-
 export async function overviewPage({ frame, every }) {
   const values = TILES.map(() => h("dd"));
   const health = h("span", { class: "badge" });
-  const alerts = h("div");
+  const alerts = new AlertList();
   const messages = new Chart({ title: "Messages", format: (v) => count(Math.round(v)), series: [
     { label: "visible", at: (p) => p[1] }, { label: "leased", at: (p) => p[2] },
     { label: "delayed", at: (p) => p[3] }] });
@@ -46,18 +45,15 @@ export async function overviewPage({ frame, every }) {
   fill(frame,
     h("div", { class: "head" }, h("h1", {}, "Overview"), health),
     h("dl", { class: "tiles" }, TILES.map(([label], i) => h("div", {}, h("dt", {}, label), values[i]))),
-    h("section", { class: "card", "aria-label": "Alerts" }, h("h2", {}, "Alerts"), alerts),
+    h("section", { class: "card", "aria-label": "Alerts" }, h("h2", {}, "Alerts"), alerts.element),
     h("div", { class: "columns" }, h("div", { class: "card" }, messages.element),
       h("div", { class: "card" }, rates.element)),
     cluster, h("h2", {}, "The largest queues"), table.element);
-  let shown = null;
   await every(async () => {
     const document = await get("/v1/overview");
     TILES.forEach(([, text], index) => setText(values[index], text(document)));
     showHealth(health, document.health);
-    const mark = JSON.stringify([document.alerts, document.alert_count]);
-    if (mark !== shown) fill(alerts, alertList(document));
-    shown = mark;
+    alerts.show(document.alerts, document.alert_count);
     const points = [...document.history, document.total];
     messages.show(points);
     rates.show(points);
@@ -81,14 +77,4 @@ function showHealth(badge, health) {
   badge.className = `badge ${good ? "good" : "bad"}`;
   const damage = health.damage ? `The store was damaged ${health.damage} times.` : "";
   setText(badge, health.ready ? damage || "Healthy" : health.reason);
-}
-
-function alertList(document) {
-  if (!document.alerts.length) return h("p", { class: "empty" }, "There are no alerts.");
-  const items = document.alerts.map((alert) => h("li", {},
-    h("span", { class: `badge ${ALERT_CLASS[alert.kind] ?? "warn"}` }, alert.kind), " ",
-    h("a", { href: queueHash(alert.account, alert.name) }, alert.name), ` – ${alert.text}`));
-  const more = document.alert_count - document.alerts.length;
-  return [h("ul", { class: "alerts" }, items),
-    more > 0 ? h("p", { class: "hint" }, `and ${count(more)} more: sort the queues by alerts`) : null];
 }

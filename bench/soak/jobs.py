@@ -1,0 +1,226 @@
+"""Jobs of a soak: submitted steadily, retried when they fail, and accounted for at the end."""
+
+import asyncio
+import functools
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from msgspec import Struct
+
+from bench.soak.tasks import ATTEMPTS_MAX
+from dovemq.client import SqsClient, WorkflowClient
+from dovemq.client.errors import ClientError, Refused
+from dovemq.client.retrying import is_transient
+from dovemq.core.workflows.specification import dead_queue_name
+from dovemq.load.plan import Endpoint
+
+T = TypeVar("T")
+Document = dict[str, Any]
+
+TYPES: Final[dict[str, Document]] = {
+    "path": {"path": ["A", "B", "D"]},
+    "fork": {"flow": {"start": ["A"], "A": ["B", "C"], "B": ["D"], "C": ["D"]}, "joins": ["D"]},
+}
+TOPICS: Final = ("A", "B", "C", "D")
+LEASE_SECONDS: Final = 5
+PATIENCE_SECONDS: Final = 60
+AGAIN_SECONDS: Final = 0.5
+LOOK_SECONDS: Final = 60.0
+END_SECONDS_MAX: Final = 240.0
+"""A job without an end so long after the last submission counts as stuck."""
+DRAIN_SECONDS: Final = 5.0
+BATCH: Final = 10
+FINDINGS_MAX: Final = 10
+ENDED: Final = "ended"
+FAILED: Final = "failed"
+
+
+class JobServer(Struct, frozen=True):
+    """Where one server takes messages, and where it takes jobs."""
+
+    endpoint: Endpoint
+    admin_url: str
+
+    def jobs_client(self) -> WorkflowClient:
+        return WorkflowClient(self.admin_url, self.endpoint.key, region=self.endpoint.region)
+
+    def sqs_client(self) -> SqsClient:
+        return SqsClient(self.endpoint.url, self.endpoint.key, region=self.endpoint.region)
+
+    def variables(self) -> dict[str, str]:
+        """The environment by which a worker finds the server."""
+        assert self.endpoint.key is not None
+        return {
+            "AWS_ENDPOINT_URL_SQS": self.endpoint.url,
+            "AWS_ENDPOINT_URL_DOVEMQ": self.admin_url,
+            "AWS_ACCESS_KEY_ID": self.endpoint.key.key_id,
+            "AWS_SECRET_ACCESS_KEY": self.endpoint.key.secret,
+            "AWS_REGION": self.endpoint.region,
+            "AWS_DEFAULT_REGION": self.endpoint.region,
+        }
+
+
+class JobAccount(Struct, frozen=True):
+    """`failures` were retried by hand; `dead` messages were taken from dead-letter topics."""
+
+    submitted: int
+    failures: int
+    dead: int
+    findings: tuple[str, ...]
+
+
+class JobStream:
+    """Jobs at the servers of one service, in turns drawn at random."""
+
+    def __init__(self, servers: Sequence[JobServer], rng: random.Random) -> None:
+        self._servers = servers
+        self._rng = rng
+        self._ended: dict[str, Document] = {}
+        self._failures = 0
+        self._dead = 0
+        self.submitted = 0
+
+    async def prepare(self) -> None:
+        for type_, content in TYPES.items():
+            used = [name for name in TOPICS if name in str(content)]
+            body = {
+                **content,
+                "topics": {name: {"lease_seconds": LEASE_SECONDS} for name in used},
+                "attempts_max": ATTEMPTS_MAX,
+                "patience_seconds": PATIENCE_SECONDS,
+            }
+            await self._asked(
+                functools.partial(WorkflowClient.put_workflow, type_=type_, content=body)
+            )
+
+    async def run(self, seconds: float, rate: float) -> JobAccount:
+        """Submits for that time, and waits for the end of all jobs."""
+        draining = asyncio.create_task(self._drain())
+        try:
+            jobs = await self._submitting(seconds, rate)
+            done, stuck = await asyncio.wait(jobs, timeout=END_SECONDS_MAX) if jobs else ((), ())
+            for each in stuck:
+                each.cancel()
+            for each in done:
+                each.result()
+            findings = [f"{len(stuck)} jobs have no end"] if stuck else []
+            findings += judge(self._ended, await self._listed())
+        finally:
+            draining.cancel()
+            await asyncio.wait([draining])
+        if not draining.cancelled():
+            draining.result()
+        await self._drain_once()
+        return JobAccount(
+            self.submitted, self._failures, self._dead, tuple(findings[:FINDINGS_MAX])
+        )
+
+    async def _submitting(self, seconds: float, rate: float) -> list[asyncio.Task[None]]:
+        loop = asyncio.get_running_loop()
+        ends, due = loop.time() + seconds, loop.time()
+        jobs = []
+        while (due := due + self._rng.expovariate(rate)) < ends:
+            await asyncio.sleep(due - loop.time())
+            self.submitted += 1
+            type_ = list(TYPES)[self.submitted % len(TYPES)]
+            jobs.append(asyncio.create_task(self._to_its_end(type_, self.submitted)))
+        return jobs
+
+    async def _to_its_end(self, type_: str, number: int) -> None:
+        def submit(client: WorkflowClient) -> Awaitable[Document]:
+            return client.submit(type_, number, key=f"job-{number}")
+
+        job_id = (await self._asked(submit))["job_id"]
+        while True:
+            job = await self._asked(lambda client: client.finished(job_id, LOOK_SECONDS))
+            if job["state"] == ENDED:
+                break
+            if job["state"] == FAILED:
+                self._failures += 1
+                await self._retry(job_id)
+        job["timeline"] = await self._asked(lambda client: client.timeline(job_id))
+        self._ended[job_id] = job
+
+    async def _retry(self, job_id: str) -> None:
+        """A retry whose answer is lost may have been done; the next look at the job tells."""
+        try:
+            async with self._rng.choice(self._servers).jobs_client() as client:
+                await client.retry(job_id)
+        except ClientError as error:
+            if not is_transient(error) and not isinstance(error, Refused):
+                raise
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _listed(self) -> list[Document]:
+        listed: list[Document] = await self._asked(
+            lambda client: client.jobs(count_max=2 * self.submitted + BATCH)
+        )
+        return listed
+
+    async def _asked(self, ask: Callable[[WorkflowClient], Awaitable[Any]]) -> Any:
+        """Asks servers until one answers."""
+        while True:
+            try:
+                async with self._rng.choice(self._servers).jobs_client() as client:
+                    return await ask(client)
+            except ClientError as error:
+                if not is_transient(error):
+                    raise
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _drain(self) -> None:
+        """Empties the dead-letter topics, or their backlog would look like a leak of memory."""
+        while True:
+            await asyncio.sleep(DRAIN_SECONDS)
+            await self._drain_once()
+
+    async def _drain_once(self) -> None:
+        for topic in TOPICS:
+            try:
+                async with self._rng.choice(self._servers).sqs_client() as client:
+                    self._dead += await _emptied(client, dead_queue_name(topic))
+            except ClientError as error:
+                if not is_transient(error):
+                    raise
+
+
+async def _emptied(client: SqsClient, queue: str) -> int:
+    count = 0
+    while messages := await client.receive(queue, BATCH, wait_seconds=0):
+        answer = await client.settle_batch(queue, [each.receipt_handle for each in messages])
+        count += len(messages) - len(answer.failed)
+    return count
+
+
+def judge(ended: dict[str, Document], listed: Sequence[Document]) -> list[str]:
+    """Compares jobs as they were when they had ended with the last list, and returns findings."""
+    findings = [finding for job in ended.values() for finding in _wrong_with(job)]
+    by_id = {job["job_id"]: job for job in listed}
+    if surplus := by_id.keys() - ended.keys():
+        findings.append(f"{len(surplus)} jobs more than were submitted and ended")
+    if missing := ended.keys() - by_id.keys():
+        findings.append(f"{len(missing)} jobs have ended and are gone")
+    for job_id in by_id.keys() & ended.keys():
+        then, now = ended[job_id], by_id[job_id]
+        if (then["state"], then["ended_ms"]) != (now["state"], now["ended_ms"]):
+            findings.append(f"{job_id} ended, and then was {now['state']} once more")
+    return findings
+
+
+def _wrong_with(job: Document) -> list[str]:
+    """A task must have seen the one result that the job has of each task before it."""
+    findings = []
+    name = job["job_id"]
+    events = [each["event"] for each in job["timeline"]]
+    if events.count(f"job {ENDED}") != 1:
+        findings.append(f"{name} has not ended once: {events}")
+    if any(task["state"] != ENDED for task in job["tasks"].values()):
+        findings.append(f"{name} ended before its tasks")
+    for task, result in job["results"].items():
+        for before, seen in result["before"].items():
+            if seen["token"] != job["results"][before]["token"]:
+                findings.append(f"{name}: {task} saw another result of {before}")
+    if job["type"] == "fork" and set(job["results"]["D"]["before"]) != {"B", "C"}:
+        findings.append(f"{name}: the join did not wait for both branches")
+    return findings

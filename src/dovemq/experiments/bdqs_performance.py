@@ -91,7 +91,7 @@ class ServersMeasured:
         )
 
     def only(self, grid: LoadGrid) -> "ServersMeasured":
-        """What was measured at the points of a grid, and the costs of its servers."""
+        """The runs at the points of a grid, and the costs of its servers."""
         kept = [point for count in grid.servers for point in grid.points(count)]
         return ServersMeasured(
             {point: self.runs[point] for point in kept},

@@ -102,8 +102,11 @@ def work_in_progress(effort: Effort) -> Figure:
 
 @dataclass(frozen=True, slots=True)
 class WipPlans:
-    """What is claimed about plans: the work in progress of MinTime by step, its consumers after
-    five, and the iterations of MinCost. `feasible` says whether MinCost keeps its target."""
+    """The parts of plans that claims are about.
+
+    They are the work in progress of MinTime by step, its consumers after five steps, and the
+    iterations of MinCost. `feasible` says whether MinCost keeps its target.
+    """
 
     min_time_wip: tuple[float, ...]
     five: tuple[int, ...]

@@ -265,7 +265,8 @@ def _responses(
         rate=lambda point, phase: _near(10.0 * point.queues),
         response=lambda point, phase: times[phase, point],
     )
-    return bdqs_scaling.response_claims(measured, dict.fromkeys(times), fits)  # type: ignore[arg-type]
+    predicted: Any = dict.fromkeys(times)
+    return bdqs_scaling.response_claims(measured, predicted, fits)
 
 
 _SMALL = _server_rates(1, 3)

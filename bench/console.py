@@ -2,12 +2,15 @@
 
 Fills queues, lets viewers ask what the pages ask each second, and reads the processor time of the
 server: first while nothing else happens, less the same time without viewers, then beside loads of
-messages that are sent, received and deleted, with and without viewers in turn.
+messages that are sent, received and deleted, with and without viewers in turn. Beside the viewers
+Chromium opens pages, each with an empty cache, until they show figures and take a click.
 """
 
 import argparse
 import base64
 import json
+import os
+import shutil
 import statistics
 import threading
 import time
@@ -17,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import uvloop
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 from bench.measured import access_of, cpu_seconds, create_queue, dovemq_server
 from bench.path import SHAPES, Contestant, cpu_ms
@@ -28,11 +32,22 @@ SHARE_MAX: Final = 0.05
 """The share of a core that all viewers together may take."""
 RATIO_MAX: Final = 1.1
 """The CPU of a load beside viewers, divided by that of the load alone."""
+INTERACTIVE_SECONDS_MAX: Final = 2.0
+OPENED: Final = {
+    "overview": ("", "tbody th a"),
+    "queues": ("queues", "tbody th a"),
+    "queue": ("queues/{account}/q-0007", "svg polyline"),
+    "messages": ("queues/{account}/q-0007/messages", "tbody th"),
+}
+"""Places of pages, and elements that are there once they show figures."""
+PASSWORD: Final = "correct horse battery"
+WAIT_MS_MAX: Final = 60_000
 PAGES: Final = (
     "/v1/overview",
     "/v1/overview/queues?limit=50&sort=visible&order=down",
     "/v1/overview/queues?limit=50&sort=name&contains=9",
     "/v1/queues/{account}/q-0007/history",
+    "/v1/queues/{account}/q-0007/explanation",
     "/v1/queues/{account}/bench/prediction",
 )
 
@@ -42,7 +57,7 @@ class Asker:
         key = server.access_key
         basic = base64.b64encode(f"{key.key_id}:{key.secret}".encode()).decode()
         self._headers = {"Authorization": f"Basic {basic}"}
-        self._url = server.admin_url
+        self.url = server.admin_url
         self.account = key.account
 
     def ask(self, method: str, path: str, body: Any = None) -> bytes:
@@ -52,7 +67,7 @@ class Asker:
                 {**headers, "Content-Type": "application/json"},
                 json.dumps(body).encode(),
             )
-        request = urllib.request.Request(self._url + path, data, headers, method=method)
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
         with urllib.request.urlopen(request, timeout=120) as answer:
             return bytes(answer.read())
 
@@ -146,6 +161,51 @@ def share(server: LocalServer, asker: Asker, args: argparse.Namespace) -> float:
     return found
 
 
+def interactive(asker: Asker, args: argparse.Namespace) -> float:
+    """Prints the time until each page shows figures and its buttons work; returns the slowest."""
+    asker.ask("PUT", "/v1/accounts/root/password", {"password": PASSWORD})
+    path = shutil.which("chromium")
+    with Viewers(asker, args.viewers), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        state = log_in(browser, asker)
+        slowest = 0.0
+        for name, (place, shown) in OPENED.items():
+            url = f"{asker.url}/console/#/{place.format(account=asker.account)}"
+            opened = [
+                open_once(browser.new_context(**state), url, shown) for _ in range(args.opened)
+            ]
+            median = statistics.median(opened)
+            print(f"page {name}: median {median:.2f} s, {max(opened):.2f} s at most")
+            slowest = max(slowest, *opened)
+        browser.close()
+    return slowest
+
+
+def log_in(browser: Browser, asker: Asker) -> Any:
+    """Options for contexts in which root is logged in, and whose caches are empty."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{asker.url}/console/")
+    page.get_by_label("Account").fill("root")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("heading", name="Overview").wait_for(timeout=WAIT_MS_MAX)
+    state = context.storage_state()
+    context.close()
+    return {"storage_state": state}
+
+
+def open_once(context: BrowserContext, url: str, shown: str) -> float:
+    page = context.new_page()
+    begun = time.monotonic()
+    page.goto(url, timeout=WAIT_MS_MAX)
+    page.locator(shown).first.wait_for(state="attached", timeout=WAIT_MS_MAX)
+    page.get_by_role("button", name="Theme").click(timeout=WAIT_MS_MAX)
+    took = time.monotonic() - begun
+    context.close()
+    return took
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.console", description=__doc__)
     parser.add_argument("--queues", type=int, default=1_000, help="number of queues")
@@ -153,6 +213,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--viewers", type=int, default=20, help="number of viewers")
     parser.add_argument("--seconds", type=float, default=30, help="length of each measurement")
     parser.add_argument("--rounds", type=int, default=5, help="pairs of loads; 0: no load")
+    parser.add_argument(
+        "--opened", type=int, default=5, help="times that a page is opened; 0: none"
+    )
     parser.add_argument(
         "--lifecycles", type=int, default=25_600, help="messages that each load handles"
     )
@@ -162,8 +225,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         fill(asker, args.queues, args.messages)
         uvloop.run(create_queue(access_of(server)))
         taken = share(server, asker, args)
+        slowest = interactive(asker, args) if args.opened else 0.0
         ratio = lifecycles(server, asker, args) if args.rounds else 1.0
-    return int(taken > SHARE_MAX or ratio > RATIO_MAX)
+        print(f"load of the machine: {', '.join(f'{each:.1f}' for each in os.getloadavg())}")
+    kept = taken <= SHARE_MAX and ratio <= RATIO_MAX and slowest <= INTERACTIVE_SECONDS_MAX
+    return int(not kept)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ from dovemq.testing.local_server import LocalServer
 
 COUNT: Final = 3
 PORTS: Final = range(28_000, 29_000)
+STORE_WAIT_SECONDS: Final = 300
+"""A store on a machine with much other work may not answer for minutes."""
 COMMAND: Final = (sys.executable, "-m", "bench.shared_faults.relayed_server")
 TRACEBACK: Final = "Traceback (most recent call last)"
 
@@ -47,6 +49,7 @@ class FrontEnds:
                     *("--cluster-secret-file", str(secret)),
                     # There is no load balancer that would have to notice.
                     *("--leave-seconds", "0"),
+                    *("--store-wait-seconds", str(STORE_WAIT_SECONDS)),
                 ],
                 env={
                     RELAYS: json.dumps(self._relayed(number, advertised)),

@@ -1,12 +1,15 @@
 """A page as axe and a phone judge it."""
 
 from importlib.resources import files
+from typing import Literal
 
 from playwright.sync_api import Page, ViewportSize
 
 AXE = files("axe_core_python") / "axe.min.js"
 SERIOUS = ("serious", "critical")
 PHONE: ViewportSize = {"width": 390, "height": 800}
+WINDOW: ViewportSize = {"width": 1280, "height": 860}
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def check_accessible(page: Page) -> None:

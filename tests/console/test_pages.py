@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from dovemq.console import ROOT, Console
 from dovemq.http import HttpRequest
-from tests.console.accessibility import PHONE, check_accessible
+from tests.console.accessibility import PHONE, SCHEMES, WINDOW, check_accessible
 from tests.console.flows import Flows
 from tests.console.site import IMAGES, Site, problems_of
 
@@ -119,7 +119,7 @@ def test_theme_is_switched_and_remembered(site: Site, page: Page) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == after
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_pages_are_accessible_and_fit_a_phone(site: Site, browser: Browser, scheme: Any) -> None:
     """axe finds no serious fault, and nothing but tables is wider than a phone."""
     orders, dead = site.dead_letters(3)
@@ -152,37 +152,38 @@ def test_pictures_of_the_documents_are_taken(site: Site, browser: Browser) -> No
     flows.measure("invoices")
     sqs = boto3.client("sqs", **site.server.boto3_kwargs)
     url = sqs.get_queue_url(QueueName="invoices")["QueueUrl"]
-    for scheme in ("light", "dark"):
-        context = browser.new_context(
-            viewport={"width": 1280, "height": 860},
-            color_scheme=scheme,
-        )
-        page = context.new_page()
+    contexts = {
+        scheme: browser.new_context(viewport=WINDOW, color_scheme=scheme) for scheme in SCHEMES
+    }
+    pages = {scheme: context.new_page() for scheme, context in contexts.items()}
+    for page in pages.values():
         site.log_in(page)
-        for name, place in (
-            ("overview", ()),
-            ("queues", ("queues",)),
-            ("messages", ("queues", site.account, dead, "messages")),
-            ("redrive", ("queues", site.account, dead, "moves")),
-            ("queue", ("queues", site.account, "invoices")),
-            ("consistency", ("queues", site.account, "invoices", "consistency")),
-            ("workflows", ("workflows",)),
-            ("workflow", ("workflows", site.account, "report")),
-            ("job", ("workflows", site.account, "report", job)),
-        ):
-            flows.decide()
+    for name, place in (
+        ("overview", ()),
+        ("queues", ("queues",)),
+        ("messages", ("queues", site.account, dead, "messages")),
+        ("redrive", ("queues", site.account, dead, "moves")),
+        ("queue", ("queues", site.account, "invoices")),
+        ("consistency", ("queues", site.account, "invoices", "consistency")),
+        ("workflows", ("workflows",)),
+        ("workflow", ("workflows", site.account, "report")),
+        ("job", ("workflows", site.account, "report", job)),
+    ):
+        flows.decide()
+        for page in pages.values():
             site.open(page, *place)
-            for _ in range(20 if name in ("overview", "queue") else 1):
-                _work(sqs, url)
-                page.wait_for_timeout(1_000)
+        for _ in range(20 if name in ("overview", "queue") else 1):
+            _work(site, sqs, url)
+            pages["light"].wait_for_timeout(1_000)
+        for scheme, page in pages.items():
             page.screenshot(path=IMAGES / f"{name}-{scheme}.png")
+    for context in contexts.values():
         context.close()
 
 
-def _work(sqs: Any, url: str) -> None:
+def _work(site: Site, sqs: Any, url: str) -> None:
     """Traffic of a second: more is sent than handled."""
-    for number in range(30):
-        sqs.send_message(QueueUrl=url, MessageBody=f"invoice {number}")
+    site.send("invoices", *(f"invoice {number}" for number in range(30)))
     for _ in range(3):
         found = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)
         for message in found.get("Messages", [])[:7]:

@@ -2,20 +2,18 @@
 
 import os
 import re
-from typing import Any, Literal
+from typing import Any
 
 import boto3
 import pytest
-from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.console.accessibility import PHONE, check_accessible
+from tests.console.accessibility import PHONE, SCHEMES, WINDOW, check_accessible
 from tests.console.site import IMAGES, Site
 from tests.console.traffic import traffic
 
 MESSAGES = 12
 LEARNING_SECONDS = 60
-WINDOW: ViewportSize = {"width": 1280, "height": 860}
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def test_measured_and_predicted_figures_are_shown_side_by_side(site: Site, page: Page) -> None:
@@ -101,7 +99,7 @@ def test_viewer_may_ask_what_if(site: Site, stranger: Page) -> None:
     consumer.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_page_with_figures_is_accessible_and_fits_a_phone(
     site: Site, browser: Browser, scheme: Any
 ) -> None:

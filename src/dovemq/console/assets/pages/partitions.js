@@ -24,10 +24,10 @@ export async function partitionsTab({ frame, every, account, name, queue }) {
   });
   const decisions = new LiveTable({
     caption: "Decisions", empty: "The service has not changed these partitions.",
-    keyOf: (each) => `${each.ts} ${each.action} ${each.partition}`,
+    keyOf: (each) => `${each.ts} ${decisionOf(each)}`,
     columns: [
       { label: "Time", head: true, cell: (each) => each.ts },
-      { label: "Decision", cell: (each) => `${each.action} ${each.partition}` },
+      { label: "Decision", cell: decisionOf },
       { label: "Rule", cell: (each) => each.rule },
       { label: "Reason", cell: (each) => each.reason },
       { label: "Numbers", class: "body", cell: (each) => Object.entries(each.numbers)
@@ -76,6 +76,11 @@ export async function partitionsTab({ frame, every, account, name, queue }) {
     if (JSON.stringify(lines) !== shown) fill(sentences, lines.map((each) => h("li", {}, each)));
     shown = JSON.stringify(lines);
   });
+}
+
+// A decision is about a partition, or about the order hint of the queue.
+function decisionOf({ action, partition, before, order_hint: hint }) {
+  return partition === undefined ? `${action} from ${before} to ${hint}` : `${action} ${partition}`;
 }
 
 // Partitions as tiles, below the front end that owns them.

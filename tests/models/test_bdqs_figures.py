@@ -150,6 +150,13 @@ def test_failures_of_clients_and_network_as_printed(tmp_path: Path) -> None:
     assert publish("bdqs-fig7", figure, tmp_path)
 
 
+def test_lines_follow_the_axis_although_points_ran_in_another_order() -> None:
+    found = fault_runs(bdqs_faults.KINDS, (0.1, 0.0, 0.01, 0.001), RUN)
+    figure = bdqs_faults.chance_figure(found, quick=True)
+    assert {curve.x for panel in figure.panels for curve in panel.curves} == {(1.0, 2.0, 3.0, 4.0)}
+    assert list(figure.data["probability"]) == [0.0, 0.001, 0.01, 0.1] * 2
+
+
 def test_network_that_slows_sends_fails_its_claim() -> None:
     slow = replace(RUN, send_rate=20.0, average_displacement=3.0)
     found = fault_runs(bdqs_faults.KINDS, (0.0, 0.001, 0.1), slow)

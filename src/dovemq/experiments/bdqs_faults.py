@@ -107,6 +107,7 @@ def _failing(workload: BdqsWorkload, point: FaultPoint) -> BdqsWorkload:
 
 
 def chance_figure(found: FaultRuns, *, quick: bool) -> Figure:
+    found = _in_order(found)
     messages = MESSAGES_QUICK if quick else 100
     runs = len(next(iter(found.values())))
     return Figure(
@@ -273,6 +274,7 @@ class ServerTroubles:
 def mttf_figure(
     found: FaultRuns, failures: Mapping[float, Sequence[float]], *, quick: bool
 ) -> Figure:
+    found = _in_order(found)
     messages = MESSAGES_QUICK if quick else 100
     runs = len(next(iter(found.values())))
     fired = ", ".join(f"{len(down)} at {mttf:g} s" for mttf, down in failures.items())
@@ -351,6 +353,11 @@ def _lost(found: FaultRuns) -> str:
         for history in run.histories
     )
     return f"Lost messages: {sum(run.lost for _, run in lost)}.{told}"
+
+
+def _in_order(found: FaultRuns) -> FaultRuns:
+    """Points run in a random order; lines between them need that of the axis."""
+    return dict(sorted(found.items(), key=lambda each: (each[0].series, each[0].x)))
 
 
 def _columns(found: FaultRuns, x_name: str) -> dict[str, Column]:

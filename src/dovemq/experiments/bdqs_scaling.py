@@ -39,6 +39,8 @@ RESPONSIVE_LOAD: Final = 0.8
 FIT_MIN: Final = 0.9
 QUEUES_HIGHEST: Final = QUEUES_SIMULATED[-1]
 SERVERS_FITTED: Final = (10, 30, 50, 70)
+_FIT_SHOWN: Final = 1.2
+"""A fit is drawn up to this multiple of the longest time, so that the points keep their room."""
 _UNITS: Final = {SEND: "messages sent/s", RECEIVE: "messages received and deleted/s"}
 
 Points = Mapping[tuple[str, LoadPoint], Interval]
@@ -325,11 +327,13 @@ def _response_panels(
                 rates, times = zip(*pairs, strict=True)
                 name, fit = f"N = {count}", fits[phase, count]
                 grid = np.linspace(0.0, max(rates), 80)[1:]
+                responses = fit.responses(grid)
+                shown = responses <= _FIT_SHOWN * max(times)
                 curves.append(
                     Curve(
                         f"{name}, M/M/{fit.servers}",
-                        tuple(grid.tolist()),
-                        tuple((1e3 * fit.responses(grid)).tolist()),
+                        tuple(grid[shown].tolist()),
+                        tuple((1e3 * responses[shown]).tolist()),
                         dashed=True,
                         family=name,
                     )

@@ -45,8 +45,8 @@ PAPERS: Final[Mapping[str, Paper]] = {
         "International Journal of Autonomic Computing 1(1), pages 81–102",
         "",
         "Its rules for adding and removing partitions of a queue and for electing the partition of "
-        "a client, as decisions that simulations run. The service does not use them yet; the "
-        "figures of the real service have fixed partitions, or one that is added by hand.",
+        "a client. Queues with `Partitions=auto` size themselves by these rules, and the same "
+        "decisions steer simulated queues.",
     ),
     "elastic": Paper(
         ("Phuong Nguyen", "Klara Nahrstedt"),
@@ -57,7 +57,9 @@ PAPERS: Final[Mapping[str, Paper]] = {
         "pages 561–568",
         "https://hdl.handle.net/2142/89262",
         "Its open network of topics and jobs is a model (`dovemq model network`); its algorithms "
-        "MinTime, MinCost and Random plan consumers (`dovemq plan`).",
+        "MinTime, MinCost and Random plan consumers (`dovemq plan`). The resource manager of "
+        "workflows follows them while jobs run (`dovemq workflow manager`), and sizes the front "
+        "ends of a service, too.",
     ),
     "rds": Paper(
         (
@@ -92,8 +94,9 @@ def papers_page() -> str:
     return page(
         "Papers",
         "Documents, commands and figures name papers by these short names. `dovemq reproduce ID` "
-        "makes a figure and says whether the paper's claims about it hold; "
-        "[the models](../explanation/models.md#the-papers-misprints-and-readings) and, for joram "
+        "makes a figure and says whether the paper's claims about it hold: [how "
+        "to](../how-to/reproduce-the-papers.md). "
+        "[The models](../explanation/models.md#the-papers-misprints-and-readings) and, for joram "
         "and rds, [the simulations](../explanation/fabric-simulations.md) and [the measurements of "
         "partitions](../explanation/fabric-measurements.md), and for bdqs [its "
         "measurements](../explanation/bdqs-measurements.md) have the misprints of the papers, how "

@@ -27,6 +27,7 @@ from tools.conformance import conformance_page
 from tools.markdown import code, fenced, page, section, table
 from tools.papers import papers_page
 from tools.policies import policies_page
+from tools.results import main as write_results
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "docs" / "reference"
 
@@ -351,6 +352,7 @@ def main() -> None:
     for name, write in PAGES.items():
         (FOLDER / name).write_text(write())
         print(FOLDER.joinpath(name).relative_to(FOLDER.parents[1]))
+    write_results()
 
 
 if __name__ == "__main__":

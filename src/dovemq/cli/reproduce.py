@@ -4,9 +4,9 @@ import argparse
 import ctypes
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import to_builtins
 
@@ -63,9 +63,10 @@ def _run(args: argparse.Namespace) -> int:
                 raise WrongUse(f"{name}: no such id; dovemq reproduce list shows them")
         _check_folder(args.out)
         attempts: list[Reproduction] = []
+        kept: dict[Hashable, Any] = {}
         job.advice = lambda: f"{len(attempts)} of {len(ids)} are finished; {START_OVER}"
         for name in ids:
-            attempts.append(_reproduced(args, name))
+            attempts.append(_reproduced(args, name, kept))
     return _end(args, attempts)
 
 
@@ -134,7 +135,7 @@ def _list(args: argparse.Namespace) -> int:
     return print_result(args, rows, show)
 
 
-def _reproduced(args: argparse.Namespace, name: str) -> "Reproduction":
+def _reproduced(args: argparse.Namespace, name: str, kept: dict[Hashable, Any]) -> "Reproduction":
     from dovemq.experiments.catalogue import EXPERIMENTS
     from dovemq.experiments.figure import REPLICATIONS, REPLICATIONS_QUICK, Effort
     from dovemq.experiments.report import write_report
@@ -152,6 +153,7 @@ def _reproduced(args: argparse.Namespace, name: str) -> "Reproduction":
         seed=args.seed,
         workers=args.workers,
         tell=tell,
+        kept=kept,
     )
 
     def work() -> "Reproduction":

@@ -15,7 +15,7 @@ from dovemq.experiments.bdqs_adaptive import (
     LABELS,
     MEASURES,
     HintOutcome,
-    adaptive_claims,
+    adaptive_claims_of,
     outcome_panel,
 )
 from dovemq.experiments.bdqs_runs import BdqsRun, BdqsWorkload, run_bdqs
@@ -59,7 +59,7 @@ def measured(effort: Effort) -> Figure:
             },
         },
         (outcome_panel(f"1 to {RECEIVERS} receivers", columns),),
-        tuple(adaptive_claims("real service", columns)),
+        tuple(adaptive_claims_of({"real service": columns})),
         (
             f"{NODES} servers, {RUNS_QUICK if quick else RUNS} runs, one queue for each K, R = W = "
             f"1, none. 3 senders send {MESSAGES_QUICK if quick else MESSAGES} messages each before "

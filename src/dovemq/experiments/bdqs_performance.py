@@ -90,6 +90,15 @@ class ServersMeasured:
             for name in ("mean", "low", "high")
         )
 
+    def only(self, grid: LoadGrid) -> "ServersMeasured":
+        """The runs at the points of a grid, and the costs of its servers."""
+        kept = [point for count in grid.servers for point in grid.points(count)]
+        return ServersMeasured(
+            {point: self.runs[point] for point in kept},
+            {count: self.costs[count] for count in grid.servers},
+            self.limit,
+        )
+
     def rate(self, point: LoadPoint, phase: str) -> Interval:
         name = "send_rate" if phase == SEND else "receive_rate"
         return mean_of(self.runs[point], name)
@@ -99,15 +108,27 @@ class ServersMeasured:
         return mean_of(self.runs[point], name)
 
 
-def measure(effort: Effort, grid: LoadGrid) -> ServersMeasured:
+def points_of(grids: Sequence[LoadGrid]) -> dict[int, list[LoadPoint]]:
+    """The points of all grids by the number of servers, each once."""
+    counts = sorted({count for grid in grids for count in grid.servers})
+    return {
+        count: list(
+            dict.fromkeys(
+                point for grid in grids if count in grid.servers for point in grid.points(count)
+            )
+        )
+        for count in counts
+    }
+
+
+def measure(effort: Effort, *grids: LoadGrid) -> ServersMeasured:
     """Each number of servers has a cluster of its own; RF is 3, or their number if that is less."""
     quick = effort.quick
     rounds = RUNS_QUICK if quick else RUNS
     runs: dict[LoadPoint, list[BdqsRun]] = {}
     costs: dict[int, list[PhaseCosts]] = {}
     limit = ""
-    for count in grid.servers:
-        points = grid.points(count)
+    for count, points in points_of(grids).items():
         with contextlib.ExitStack() as ending:
             effort.tell(f"{count} servers start")
             database = ending.enter_context(bdqs_database(count))

@@ -48,8 +48,20 @@ Predicted = Mapping[tuple[str, LoadPoint], Simulated]
 
 
 def throughput(effort: Effort) -> Figure:
-    measured = measure(effort, THROUGHPUT_QUICK if effort.quick else THROUGHPUT)
-    return throughput_figure(measured, effort)
+    throughput_grid, _ = _grids(effort)
+    return throughput_figure(_measured_once(effort).only(throughput_grid), effort)
+
+
+def _grids(effort: Effort) -> tuple[LoadGrid, LoadGrid]:
+    """The points of fig. 4 and of fig. 5."""
+    if effort.quick:
+        return THROUGHPUT_QUICK, RESPONSE_QUICK
+    return THROUGHPUT, RESPONSE
+
+
+def _measured_once(effort: Effort) -> ServersMeasured:
+    """Both figures share their servers, costs and the points that they have in common."""
+    return effort.once("bdqs servers", lambda: measure(effort, *_grids(effort)))
 
 
 def throughput_figure(measured: ServersMeasured, effort: Effort) -> Figure:
@@ -240,8 +252,8 @@ def _per_server(predicted: Predicted, phase: str, count: int) -> Interval:
 
 
 def response_time(effort: Effort) -> Figure:
-    measured = measure(effort, RESPONSE_QUICK if effort.quick else RESPONSE)
-    return response_figure(measured, effort)
+    _, response_grid = _grids(effort)
+    return response_figure(_measured_once(effort).only(response_grid), effort)
 
 
 def response_figure(measured: ServersMeasured, effort: Effort) -> Figure:

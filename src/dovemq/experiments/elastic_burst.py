@@ -80,7 +80,8 @@ class BurstRun(Struct, frozen=True):
     @property
     def touched(self) -> float:
         """The share of all requests that came in the burst and took far longer than before it."""
-        slow = sum(each > TOUCHED_TIMES * expected_s() for each in self.responses[BEFORE:])
+        most_s = TOUCHED_TIMES * expected_s()
+        slow = sum(each > most_s for each in self.responses[BEFORE:])
         return slow / len(self.responses)
 
     @property
@@ -131,7 +132,7 @@ def burst(effort: Effort) -> Figure:
                 x_names=tuple(each.name for each in runs),
             ),
         ),
-        _verdicts(default, without),
+        burst_claims(default, without),
         (
             SCALE_READING,
             BACKLOG_READING,
@@ -147,7 +148,7 @@ def burst(effort: Effort) -> Figure:
     )
 
 
-def _verdicts(default: BurstRun, without: BurstRun) -> tuple[Verdict, ...]:
+def burst_claims(default: BurstRun, without: BurstRun) -> tuple[Verdict, ...]:
     return (
         Verdict(
             "the allocation after the last reschedule is (2, 2, 1, 4)",

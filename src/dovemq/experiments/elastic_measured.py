@@ -1,7 +1,7 @@
 """elastic-measured: predicted response times of job types beside those of real processes."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -15,10 +15,10 @@ from dovemq.experiments.elastic_service import (
     TOPICS,
     elastic_service,
 )
-from dovemq.experiments.figure import Column, Curve, Effort, Figure, Panel
+from dovemq.experiments.figure import Column, Curve, Effort, Figure, Panel, Verdict
 from dovemq.experiments.intervals import interval_columns
 from dovemq.models.analytic import network_measures
-from dovemq.models.estimates import Estimate
+from dovemq.models.estimates import Estimate, Interval
 from dovemq.models.jobs import JobNetwork
 
 CONSUMERS: Final = (2, 2, 1, 4)
@@ -57,16 +57,7 @@ def predicted_and_measured(effort: Effort) -> Figure:
         "Mean response time of each job type: decomposition and real processes",
         data,
         (_panel(paper, monitor, measured),),
-        tuple(
-            judge(
-                f"the decomposition with the {words} is close to the measurement",
-                f"relative error of {len(rows)} means",
-                found,
-                least=-ERROR_MAX,
-                most=ERROR_MAX,
-            )
-            for words, found in errors.items()
-        ),
+        tuple(measured_claims(errors)),
         (
             SCALE_READING,
             "Measured services are those that the monitor of the resource manager sees: from the "
@@ -75,6 +66,18 @@ def predicted_and_measured(effort: Effort) -> Figure:
             busyness,
         ),
     )
+
+
+def measured_claims(errors: Mapping[str, Sequence[Interval]]) -> Iterator[Verdict]:
+    """`errors` are those of the means of all types of jobs, by the services of the model."""
+    for words, found in errors.items():
+        yield judge(
+            f"the decomposition with the {words} is close to the measurement",
+            f"relative error of {len(found)} means",
+            found,
+            least=-ERROR_MAX,
+            most=ERROR_MAX,
+        )
 
 
 def _panel(paper: Sequence[float], monitor: Sequence[float], measured: Sequence[Estimate]) -> Panel:

@@ -1,8 +1,8 @@
 """Values that an experiment returns: data, panels to draw, verdicts on a paper's claims."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from dovemq.models.simulation import SimulationRun
@@ -11,6 +11,7 @@ REPLICATIONS: Final = 20
 REPLICATIONS_QUICK: Final = 4
 Cell: TypeAlias = float | int | str | bool | None
 Column: TypeAlias = Sequence[Cell]
+Made = TypeVar("Made")
 Tell: TypeAlias = Callable[[str], None]
 """Receives a line of progress from work that takes long."""
 
@@ -85,13 +86,24 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """The length of simulations: the papers' replications, or fewer for a quick look."""
+    """The length of simulations: the papers' replications, or fewer for a quick look.
+
+    `kept` has the runs that several figures are made of. Efforts that share it are equal otherwise.
+    """
 
     replications: int = REPLICATIONS
     horizon_seconds: float = 100.0
     seed: int = 0
     workers: int = 1
     tell: Tell = lambda _: None
+    kept: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """The run with this key, which is made for the first figure that asks for it."""
+        if key not in self.kept:
+            self.kept[key] = make()
+        made: Made = self.kept[key]
+        return made
 
     def run(self, seed: int) -> "SimulationRun":
         """A simulation of this effort, with another seed."""

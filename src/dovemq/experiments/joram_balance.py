@@ -34,7 +34,7 @@ PAPER_STANDARD: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class _Rates:
+class BalanceRates:
     produced: Interval
     consumed: Interval
     waiting: Interval
@@ -50,7 +50,7 @@ def balance(effort: Effort) -> Figure:
         "Two partitions by the distribution of clients, simulated (joram, fig. 8 and 9)",
         _columns(found),
         (_panel(found),),
-        tuple(_claims(found)),
+        tuple(balance_claims(found)),
         (
             "The paper does not say how JORAM distributes clients by itself. Its own examples of "
             "distributions are used, with 4 producers of 10,000 messages and 8 consumers of 5,000.",
@@ -62,10 +62,10 @@ def balance(effort: Effort) -> Figure:
     )
 
 
-def _rates(effort: Effort, name: str, count_max: int) -> _Rates:
+def _rates(effort: Effort, name: str, count_max: int) -> BalanceRates:
     effort.tell(f"{name}, at most {count_max} messages/s exchanged")
     values = [_one(effort, name, count_max, number) for number in range(effort.replications)]
-    return _Rates(*(Estimate(tuple(each)).interval for each in zip(*values, strict=True)))
+    return BalanceRates(*(Estimate(tuple(each)).interval for each in zip(*values, strict=True)))
 
 
 def _one(effort: Effort, name: str, count_max: int, number: int) -> tuple[float, float, float]:
@@ -84,7 +84,7 @@ def _one(effort: Effort, name: str, count_max: int, number: int) -> tuple[float,
     return *rates, float(sum(each.waiting for each in queue.figures()))
 
 
-def _columns(found: Mapping[tuple[str, str], _Rates]) -> dict[str, Column]:
+def _columns(found: Mapping[tuple[str, str], BalanceRates]) -> dict[str, Column]:
     data: dict[str, Column] = {
         "distribution": [name for name, _ in found],
         "exchange": [exchange for _, exchange in found],
@@ -94,7 +94,7 @@ def _columns(found: Mapping[tuple[str, str], _Rates]) -> dict[str, Column]:
     return data
 
 
-def _panel(found: Mapping[tuple[str, str], _Rates]) -> Panel:
+def _panel(found: Mapping[tuple[str, str], BalanceRates]) -> Panel:
     curves: list[Curve] = []
     for exchange, name in itertools.product(EXCHANGES, ("produced", "consumed")):
         # Points side by side, so that equal ones do not cover each other.
@@ -118,7 +118,7 @@ def _panel(found: Mapping[tuple[str, str], _Rates]) -> Panel:
     )
 
 
-def _claims(found: Mapping[tuple[str, str], _Rates]) -> Iterator[Verdict]:
+def balance_claims(found: Mapping[tuple[str, str], BalanceRates]) -> Iterator[Verdict]:
     balanced = found[BALANCED, "with exchange"]
     yield judge(
         "with balanced clients as much is produced as consumed (fig. 9)",
@@ -153,5 +153,5 @@ def _claims(found: Mapping[tuple[str, str], _Rates]) -> Iterator[Verdict]:
         )
 
 
-def _quotient(rates: _Rates) -> Interval:
+def _quotient(rates: BalanceRates) -> Interval:
     return ratio(rates.produced, rates.consumed)

@@ -35,7 +35,7 @@ POLICIES: Final[Mapping[str, tuple[int, bool]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Course:
+class SimulatedCourse:
     """Messages per millisecond in each window, and the changes of the controller."""
 
     rates: tuple[float, ...]
@@ -63,7 +63,7 @@ def provisioning(effort: Effort) -> Figure:
         "Clients join one by one: one partition, or as many as needed (joram, fig. 10 and 11)",
         _columns(courses),
         tuple(_panels(courses, steps)),
-        tuple(_claims(courses)),
+        tuple(course_claims(courses)),
         (
             "The capacity of a partition is 12 clients: the paper adds its second queue at about "
             "120 s, when 12 have joined.",
@@ -80,12 +80,14 @@ def provisioning(effort: Effort) -> Figure:
     )
 
 
-def _courses(effort: Effort, policy: str, parameters: JoramParameters) -> list[_Course]:
+def _courses(effort: Effort, policy: str, parameters: JoramParameters) -> list[SimulatedCourse]:
     effort.tell(f"{policy}, pauses of {parameters.producer_pause:.1f} ms")
     return [_course(effort, policy, parameters, each) for each in range(effort.replications)]
 
 
-def _course(effort: Effort, policy: str, parameters: JoramParameters, number: int) -> _Course:
+def _course(
+    effort: Effort, policy: str, parameters: JoramParameters, number: int
+) -> SimulatedCourse:
     partitions_max, migration = POLICIES[policy]
     settings = ControlSettings(1, partitions_max, capacity_start=CAPACITY)
     steered = SteeredQueue(
@@ -100,17 +102,17 @@ def _course(effort: Effort, policy: str, parameters: JoramParameters, number: in
         steered.advance((window + 1) * WINDOW_S * 1_000.0)
         rates.append((steered.queue.consumed - before) / (WINDOW_S * 1_000.0))
         before = steered.queue.consumed
-    return _Course(tuple(rates), tuple(steered.actions))
+    return SimulatedCourse(tuple(rates), tuple(steered.actions))
 
 
-def _step(courses: list[_Course]) -> Interval:
+def _step(courses: list[SimulatedCourse]) -> Interval:
     """The rate after the second partition relative to the rate before."""
     return Estimate(
         tuple(each.mean(AFTER_S) / max(each.mean(BEFORE_S), 1e-9) for each in courses)
     ).interval
 
 
-def _by_window(courses: list[_Course]) -> dict[float, Interval]:
+def _by_window(courses: list[SimulatedCourse]) -> dict[float, Interval]:
     windows = zip(*(each.rates for each in courses), strict=True)
     return {
         float((number + 1) * WINDOW_S): Estimate(tuple(each)).interval
@@ -118,7 +120,7 @@ def _by_window(courses: list[_Course]) -> dict[float, Interval]:
     }
 
 
-def _columns(courses: Mapping[str, list[_Course]]) -> dict[str, Column]:
+def _columns(courses: Mapping[str, list[SimulatedCourse]]) -> dict[str, Column]:
     rows = [
         (policy, second, each)
         for policy, own in courses.items()
@@ -132,7 +134,7 @@ def _columns(courses: Mapping[str, list[_Course]]) -> dict[str, Column]:
 
 
 def _panels(
-    courses: Mapping[str, list[_Course]], steps: Mapping[tuple[str, float], Interval]
+    courses: Mapping[str, list[SimulatedCourse]], steps: Mapping[tuple[str, float], Interval]
 ) -> Iterator[Panel]:
     yield Panel(
         "one client more every 10 s, until 140 s",
@@ -158,7 +160,7 @@ def _panels(
     )
 
 
-def _claims(courses: Mapping[str, list[_Course]]) -> Iterator[Verdict]:
+def course_claims(courses: Mapping[str, list[SimulatedCourse]]) -> Iterator[Verdict]:
     static = courses["static"]
     yield judge(
         "one queue settles at its ceiling (fig. 10)",
@@ -193,5 +195,5 @@ def _claims(courses: Mapping[str, list[_Course]]) -> Iterator[Verdict]:
     )
 
 
-def _mean(courses: list[_Course]) -> Interval:
+def _mean(courses: list[SimulatedCourse]) -> Interval:
     return Estimate(tuple(each.mean(AFTER_S) for each in courses)).interval

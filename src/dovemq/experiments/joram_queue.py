@@ -71,7 +71,7 @@ def single_queue(effort: Effort) -> Figure:
         "One partition by its clients, simulated (joram, fig. 5 to 7)",
         data,
         tuple(_panels(runs)),
-        tuple(_claims(runs)),
+        tuple(queue_claims(runs)),
         (
             "Rates are in messages/ms; those of Fig. 10 and 11 are read as a tenth of what is "
             "printed, which agrees with Fig. 9.",
@@ -99,7 +99,7 @@ def _panels(runs: _Runs) -> Iterator[Panel]:
         yield Panel(title, "producers", y_label, curves, marks)
 
 
-def _claims(runs: _Runs) -> Iterator[Verdict]:
+def queue_claims(runs: _Runs) -> Iterator[Verdict]:
     produced, consumed = runs.produced, runs.consumed
     yield judge(
         "one producer and one consumer: about twice as much is produced as consumed (fig. 5)",

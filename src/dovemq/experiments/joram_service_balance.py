@@ -1,11 +1,11 @@
 """joram-fig8 and joram-fig9 on the real service: two partitions by the distribution of clients."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
 from dovemq.experiments.claims import judge
-from dovemq.experiments.figure import Curve, Effort, Figure, Panel, PaperMark
+from dovemq.experiments.figure import Curve, Effort, Figure, Panel, PaperMark, Verdict
 from dovemq.experiments.intervals import interval_columns, interval_curve
 from dovemq.experiments.joram_balance import BALANCED, DISTRIBUTIONS, UNBALANCED
 from dovemq.experiments.joram_service import (
@@ -38,9 +38,7 @@ _PAPER_SPREAD: Final = (
 
 def unbalanced(effort: Effort) -> Figure:
     """Fig. 8: what bad distributions cost."""
-    found, limit = _two_partitions(DISTRIBUTIONS, effort)
-    balanced = found[BALANCED]
-    unstable = [name for name in UNBALANCED if not name.startswith("uneven")]
+    found, limit = _two_partitions(effort)
     names = tuple(found)
     return Figure(
         "Two partitions by the distribution of clients (joram, fig. 8)",
@@ -60,28 +58,27 @@ def unbalanced(effort: Effort) -> Figure:
                 names,
             ),
         ),
-        (
-            *(
-                judge(
-                    f"more is produced than consumed ({name})",
-                    "produced / consumed",
-                    [found[name].produced_per_consumed],
-                    least=EQUAL[1],
-                )
-                for name in unstable
-            ),
-            *(
-                judge(
-                    f"it consumes less than a balanced distribution, 0.3 instead of 0.35 ({name})",
-                    "consumed, balanced / unbalanced",
-                    [balanced.consumed_over(found[name])],
-                    least=PAPER_GAIN,
-                )
-                for name in UNBALANCED
-            ),
-        ),
+        tuple(unbalanced_claims(found)),
         (limit, _PAPER_SPREAD, _EXCHANGE, *READINGS, *rates_text(found)),
     )
+
+
+def unbalanced_claims(found: Mapping[str, ArrangedRuns]) -> Iterator[Verdict]:
+    for name in UNBALANCED:
+        if not name.startswith("uneven"):
+            yield judge(
+                f"more is produced than consumed ({name})",
+                "produced / consumed",
+                [found[name].produced_per_consumed],
+                least=EQUAL[1],
+            )
+    for name in UNBALANCED:
+        yield judge(
+            f"it consumes less than a balanced distribution, 0.3 instead of 0.35 ({name})",
+            "consumed, balanced / unbalanced",
+            [found[BALANCED].consumed_over(found[name])],
+            least=PAPER_GAIN,
+        )
 
 
 def _points(kind: str, found: Mapping[str, ArrangedRuns]) -> Curve:
@@ -92,7 +89,8 @@ def _points(kind: str, found: Mapping[str, ArrangedRuns]) -> Curve:
 
 def balanced(effort: Effort) -> Figure:
     """Fig. 9: balanced clients, and what two partitions are worth."""
-    found, limit = _two_partitions({BALANCED: DISTRIBUTIONS[BALANCED]}, effort)
+    runs, limit = _two_partitions(effort)
+    found = {BALANCED: runs[BALANCED]}
     with limited_service(1, 1, CPU_SHARE) as service:
         name = "one partition: 4, 8"
         found |= run_arrangements(service, {name: Arrangement((4,), (8,))}, effort)
@@ -103,27 +101,35 @@ def balanced(effort: Effort) -> Figure:
         "Two partitions with balanced clients (joram, fig. 9)",
         course_columns(found),
         (Panel(rates.title, rates.x_label, rates.y_label, rates.curves, (level,)), waiting),
-        (
-            judge(
-                "as much is consumed as produced",
-                "produced / consumed",
-                [two.produced_per_consumed],
-                *EQUAL,
-            ),
-            judge(
-                "two balanced partitions pass on 0.35 / 0.19 as much as one",
-                "consumed by two partitions / by one, with the same clients",
-                [two.consumed_over(one)],
-                least=PAPER_DOUBLE,
-            ),
-        ),
+        balanced_claims(two, one),
         (limit, _EXCHANGE, *READINGS, *rates_text(found)),
     )
 
 
-def _two_partitions(
-    distributions: Mapping[str, tuple[tuple[int, int], tuple[int, int]]], effort: Effort
-) -> tuple[dict[str, ArrangedRuns], str]:
-    arrangements = {name: Arrangement(*counts) for name, counts in distributions.items()}
-    with limited_service(FRONT_ENDS, FRONT_ENDS, CPU_SHARE) as service:
-        return run_arrangements(service, arrangements, effort), service.reading
+def balanced_claims(two: ArrangedRuns, one: ArrangedRuns) -> tuple[Verdict, ...]:
+    """`two` partitions and `one` have the same clients."""
+    return (
+        judge(
+            "as much is consumed as produced",
+            "produced / consumed",
+            [two.produced_per_consumed],
+            *EQUAL,
+        ),
+        judge(
+            "two balanced partitions pass on 0.35 / 0.19 as much as one",
+            "consumed by two partitions / by one, with the same clients",
+            [two.consumed_over(one)],
+            least=PAPER_DOUBLE,
+        ),
+    )
+
+
+def _two_partitions(effort: Effort) -> tuple[dict[str, ArrangedRuns], str]:
+    """The runs of all distributions, which both figures share."""
+    arrangements = {name: Arrangement(*counts) for name, counts in DISTRIBUTIONS.items()}
+
+    def run() -> tuple[dict[str, ArrangedRuns], str]:
+        with limited_service(FRONT_ENDS, FRONT_ENDS, CPU_SHARE) as service:
+            return run_arrangements(service, arrangements, effort), service.reading
+
+    return effort.once("joram, two partitions", run)

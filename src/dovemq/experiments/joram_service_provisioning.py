@@ -10,6 +10,7 @@ A *policy* says how many partitions the queue has and at which front end a clien
 """
 
 import asyncio
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -145,11 +146,15 @@ def _runs(names: tuple[str, ...], effort: Effort) -> tuple[dict[str, list[Provis
     for number in range(runs):
         for name in names:
             effort.tell(f"run {number + 1}/{runs}, {name}")
-            with limited_service(FRONT_ENDS, FRONT_ENDS, CPU_SHARE) as service:
-                limit = service.reading
-                run = asyncio.run(_run(service, POLICIES[name](service), effort))
+            key = "joram, clients join", name, number
+            run, limit = effort.once(key, functools.partial(_one_run, name, effort))
             found.setdefault(name, []).append(run)
     return found, limit
+
+
+def _one_run(name: str, effort: Effort) -> tuple[ProvisionedRun, str]:
+    with limited_service(FRONT_ENDS, FRONT_ENDS, CPU_SHARE) as service:
+        return asyncio.run(_run(service, POLICIES[name](service), effort)), service.reading
 
 
 async def _run(service: LimitedService, policy: JoinPolicy, effort: Effort) -> ProvisionedRun:

@@ -141,8 +141,12 @@ def one_consumer(effort: Effort) -> Figure:
     """Fig. 5: a producer and a consumer."""
     name = "1 producer, 1 consumer"
     found, limit = _single({name: Arrangement((1,), (1,))}, effort)
-    runs = found[name]
-    verdicts = (
+    title = "One producer and one consumer (joram, fig. 5)"
+    return _figure(title, found, one_consumer_claims(found[name]), limit)
+
+
+def one_consumer_claims(runs: ArrangedRuns) -> tuple[Verdict, ...]:
+    return (
         judge(
             "about twice as much is produced as consumed",
             "produced / consumed",
@@ -151,8 +155,6 @@ def one_consumer(effort: Effort) -> Figure:
         ),
         judge("the queue grows", "waiting messages at the end", [runs.waiting], least=1.0),
     )
-    title = "One producer and one consumer (joram, fig. 5)"
-    return _figure(title, found, verdicts, limit)
 
 
 def two_consumers(effort: Effort) -> Figure:
@@ -161,8 +163,12 @@ def two_consumers(effort: Effort) -> Figure:
         {f"1 producer, {count} consumers": Arrangement((1,), (count,)) for count in (2, 3)},
         effort,
     )
-    two, three = found.values()
-    verdicts = (
+    title = "One producer and two or three consumers (joram, fig. 6)"
+    return _figure(title, found, two_consumer_claims(*found.values()), limit)
+
+
+def two_consumer_claims(two: ArrangedRuns, three: ArrangedRuns) -> tuple[Verdict, ...]:
+    return (
         judge(
             "with two consumers as much is consumed as produced",
             "produced / consumed",
@@ -176,8 +182,6 @@ def two_consumers(effort: Effort) -> Figure:
             *EQUAL,
         ),
     )
-    title = "One producer and two or three consumers (joram, fig. 6)"
-    return _figure(title, found, verdicts, limit)
 
 
 def capacity(effort: Effort) -> Figure:
@@ -205,12 +209,12 @@ def capacity(effort: Effort) -> Figure:
                 (interval_curve("one partition", by_count),),
             ),
         ),
-        tuple(_capacity_claims(by_count, found)),
+        tuple(capacity_claims(by_count, found)),
         (limit, *READINGS, *rates_text(found)),
     )
 
 
-def _capacity_claims(
+def capacity_claims(
     by_count: Mapping[float, Interval], found: Mapping[str, ArrangedRuns]
 ) -> Iterator[Verdict]:
     *_, before, last = by_count.values()

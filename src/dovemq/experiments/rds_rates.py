@@ -39,7 +39,8 @@ def _by_rate(effort: Effort) -> RdsSweep:
         "pms": RdsParameters("pms", 1.0),
         **{name: RdsParameters("rds", 1.0, sleep=sleep) for sleep, name in SLEEPING.items()},
     }
-    return rds_sweep("request_rate", by_request_rate(systems, REQUEST_RATES), effort)
+    settings = by_request_rate(systems, REQUEST_RATES)
+    return effort.once("rds by rate", lambda: rds_sweep("request_rate", settings, effort))
 
 
 def _figure(title: str, measure: str, found: RdsSweep, verdicts: Iterator[Verdict]) -> Figure:
@@ -52,10 +53,10 @@ def _figure(title: str, measure: str, found: RdsSweep, verdicts: Iterator[Verdic
 def throughput(effort: Effort) -> Figure:
     found = _by_rate(effort)
     title = "Throughput by the rate of requests (rds, fig. 9)"
-    return _figure(title, "throughput", found, _throughput_claims(found))
+    return _figure(title, "throughput", found, throughput_claims(found))
 
 
-def _throughput_claims(found: RdsSweep) -> Iterator[Verdict]:
+def throughput_claims(found: RdsSweep) -> Iterator[Verdict]:
     yield judge(
         "the throughput of the conventional method falls as requests become more frequent",
         "throughput / throughput at the rate before, conventional",
@@ -97,10 +98,10 @@ def _steps(found: RdsSweep, setting: str) -> list[Interval]:
 def hit_rate(effort: Effort) -> Figure:
     found = _by_rate(effort)
     title = "Share of accesses that find messages, by the rate of requests (rds, fig. 10)"
-    return _figure(title, "hit_rate", found, _hit_claims(found))
+    return _figure(title, "hit_rate", found, hit_claims(found))
 
 
-def _hit_claims(found: RdsSweep) -> Iterator[Verdict]:
+def hit_claims(found: RdsSweep) -> Iterator[Verdict]:
     yield judge(
         "from 100 to 200 requests/s, pms has a lower hit rate than the conventional method",
         "pms / conventional",
@@ -113,10 +114,10 @@ def _hit_claims(found: RdsSweep) -> Iterator[Verdict]:
 def messages_per_hit(effort: Effort) -> Figure:
     found = _by_rate(effort)
     title = "Messages found by a hit, by the rate of requests (rds, fig. 11)"
-    return _figure(title, "messages_per_hit", found, _batch_claims(found))
+    return _figure(title, "messages_per_hit", found, batch_claims(found))
 
 
-def _batch_claims(found: RdsSweep) -> Iterator[Verdict]:
+def batch_claims(found: RdsSweep) -> Iterator[Verdict]:
     yield judge(
         "from 100 to 200 requests/s, a hit of pms finds more messages than a conventional one",
         "pms / conventional",

@@ -48,7 +48,7 @@ def readings(effort: Effort) -> Figure:
         "Throughput under other readings of what the paper leaves open (rds)",
         {name: [value for each in columns for value in each[name]] for name in columns[0]},
         (*(_panel(name, sweep) for name, sweep in by_rate.items()), *_others(by_sends, by_period)),
-        tuple(_claims(by_rate, by_sends)),
+        tuple(reading_claims(by_rate, by_sends)),
         (
             "The figure is not one of the paper; the claims are, under readings that it does not "
             "exclude.",
@@ -112,7 +112,7 @@ def _others(by_sends: RdsSweep, by_period: RdsSweep) -> Iterator[Panel]:
     yield Panel(title, x_label, MEASURES["throughput"], curves)
 
 
-def _claims(by_rate: Mapping[str, RdsSweep], by_sends: RdsSweep) -> Iterator[Verdict]:
+def reading_claims(by_rate: Mapping[str, RdsSweep], by_sends: RdsSweep) -> Iterator[Verdict]:
     for loop, sweep in by_rate.items():
         case = TITLES[loop]
         yield judge(

@@ -94,7 +94,7 @@ def figure_of(measured: RdsMeasured) -> Figure:
         "Throughput of the real service by the rate of requests (rds, fig. 14)",
         _columns(measured),
         tuple(_panels(measured)),
-        tuple(_claims(measured)),
+        tuple(service_claims(measured)),
         (measured.limit, *_READINGS, *_explanations(measured)),
     )
 
@@ -176,7 +176,7 @@ def _marks(measured: RdsMeasured, loop: str) -> tuple[PaperMark, ...]:
     return (PaperMark("1.8 × conventional at λ = 200", y=GAIN * conventional),)
 
 
-def _claims(measured: RdsMeasured) -> Iterator[Verdict]:
+def service_claims(measured: RdsMeasured) -> Iterator[Verdict]:
     for loop, title in _TITLES.items():
         conventional = _by_rate(measured, loop, CONVENTIONAL)
         rds = _by_rate(measured, loop, method_of(PAPER_SLEEP_S))

@@ -35,7 +35,7 @@ def sleep_time(effort: Effort) -> Figure:
         "Throughput of rds by its sleep (rds, fig. 12)",
         found.columns(),
         tuple(_panel(found, sent) for sent in ENQUEUE_RATES),
-        tuple(_claims(found)),
+        tuple(sleep_claims(found)),
         (
             "The paper gives neither the rate of sends nor that of requests: four and two are "
             "shown, and the claims are judged for each.",
@@ -69,7 +69,7 @@ def _panel(found: RdsSweep, sent: float) -> Panel:
     )
 
 
-def _claims(found: RdsSweep) -> Iterator[Verdict]:
+def sleep_claims(found: RdsSweep) -> Iterator[Verdict]:
     for sent in ENQUEUE_RATES:
         for asked in REQUEST_RATES:
             case = f"{sent:,.0f} messages/s, λ = {asked:g}/s"

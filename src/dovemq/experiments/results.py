@@ -15,7 +15,7 @@ from dovemq.experiments.reasons import reason_of
 
 VERDICT_WORDS: Final = {True: "holds", False: "does not hold", None: "too short to tell"}
 PAPER_TEXT: Final = "paper's text: "
-"""What labels of marks and curves begin with if the paper's text gives their values."""
+"""The beginning of labels of marks and curves whose values the paper's text gives."""
 
 
 class ResultUnreadable(DoveError):

@@ -1,7 +1,7 @@
 """vma-fig11 to vma-fig13: delivery time, waiting messages and utilisation by number of threads."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import hypot
 
@@ -37,7 +37,7 @@ def delivery_time(effort: Effort) -> Figure:
         "Mean delivery time by number of threads (vma, fig. 11)",
         found.columns(),
         tuple(panels),
-        (_four_threads_are_least(), *by_simulation(found, _delivery_claims)),
+        tuple(delivery_claims(found, least_threads())),
         (
             "The paper does not give D_link: it is 0 here.",
             "A failure is known at once (ideal), which is what eq. 8 computes. A timer would add "
@@ -47,13 +47,18 @@ def delivery_time(effort: Effort) -> Figure:
     )
 
 
-def _four_threads_are_least() -> Verdict:
-    least = [
+def least_threads() -> list[int]:
+    """The fewest threads of a stable system, for each reliability."""
+    return [
         next(n for n in THREADS_TRIED if not by_formula(_scenario(q, n, n)).unstable)
         for q in RELIABILITIES
     ]
+
+
+def delivery_claims(found: VmaSweep, least: Sequence[int]) -> Iterator[Verdict]:
     claim = "a steady state needs at least 4 threads (analytic)"
-    return judge(claim, "fewest threads with ρ below 1, for both q", exact(least), 4, 4)
+    yield judge(claim, "fewest threads with ρ below 1, for both q", exact(least), 4, 4)
+    yield from by_simulation(found, _delivery_claims)
 
 
 def _delivery_claims(found: VmaSweep, method: str) -> Iterator[Verdict]:
@@ -93,13 +98,18 @@ def waiting_number(effort: Effort) -> Figure:
             )
             for side, (moved, level) in SIDES.items()
         ),
-        (*_fall_claims(found), *by_simulation(found, _waiting_claims)),
+        tuple(waiting_claims(found)),
         (
             "Waiting messages are those in the sender's queue, and the visible ones that no thread "
             "of the broker has taken.",
             "The paper's axis is read as messages × 1000.",
         ),
     )
+
+
+def waiting_claims(found: VmaSweep) -> Iterator[Verdict]:
+    yield from _fall_claims(found)
+    yield from by_simulation(found, _waiting_claims)
 
 
 def _fall_claims(found: VmaSweep) -> Iterator[Verdict]:
@@ -145,7 +155,6 @@ def _waiting_claims(found: VmaSweep, method: str) -> Iterator[Verdict]:
 
 def utilisation(effort: Effort) -> Figure:
     found = _equal_threads(effort)
-    both = [found.means("sender_utilisation", setting) for setting in found.settings]
     return Figure(
         "Utilisation of sender and broker by number of threads (vma, fig. 13)",
         found.columns(),
@@ -159,26 +168,29 @@ def utilisation(effort: Effort) -> Figure:
             for name, meaning in UTILISATIONS.items()
             for station in ("sender", "broker")
         ),
-        (
-            judge(
-                "the sender's utilisation does not depend on q (analytic)",
-                "difference between both q",
-                exact(abs(one - other) for one, other in zip(*both, strict=True)),
-                most=1e-12,
-            ),
-            judge(
-                "with q = 0.88 the broker is busier than the sender (analytic, out of order)",
-                "broker / sender, at every number of threads",
-                _broker_by_sender(found, "utilisation", "analytic", "out"),
-                least=1.0,
-            ),
-            *by_simulation(found, _utilisation_claims),
-        ),
+        tuple(utilisation_claims(found)),
         (
             "The paper does not define utilisation. Mean busy threads / n cannot depend on the "
             "order of delivery, since the work is the same; P(any thread busy) can.",
         ),
     )
+
+
+def utilisation_claims(found: VmaSweep) -> Iterator[Verdict]:
+    both = [found.means("sender_utilisation", setting) for setting in found.settings]
+    yield judge(
+        "the sender's utilisation does not depend on q (analytic)",
+        "difference between both q",
+        exact(abs(one - other) for one, other in zip(*both, strict=True)),
+        most=1e-12,
+    )
+    yield judge(
+        "with q = 0.88 the broker is busier than the sender (analytic, out of order)",
+        "broker / sender, at every number of threads",
+        _broker_by_sender(found, "utilisation", "analytic", "out"),
+        least=1.0,
+    )
+    yield from by_simulation(found, _utilisation_claims)
 
 
 def _utilisation_claims(found: VmaSweep, method: str) -> Iterator[Verdict]:
@@ -212,7 +224,7 @@ def _equal_threads(effort: Effort) -> VmaSweep:
         f"q = {q:g}": [(float(count), _scenario(q, count, count)) for count in THREADS]
         for q in RELIABILITIES
     }
-    return sweep("threads", settings, effort)
+    return effort.once("vma, equal threads", lambda: sweep("threads", settings, effort))
 
 
 def _scenario(q: float, sender_threads: int = FIXED, broker_threads: int = FIXED) -> VmaParameters:

@@ -10,8 +10,9 @@ import pytest
 from dovemq.cli import main
 from dovemq.experiments.catalogue import EXPERIMENTS
 from dovemq.experiments.figure import Effort
-from dovemq.experiments.vma_pages import TITLES
+from dovemq.experiments.vma_pages import NAMED, PAGES, TITLES, page_claims, paper_nets
 from dovemq.models.errors import ModelParameterInvalid
+from dovemq.models.petri import Net
 from dovemq.models.petri.vma import simulate_vma
 from dovemq.models.simulation import SimulationRun, simulate_tandem
 from dovemq.models.vma.methods import METHODS, by_formula, by_petri_net
@@ -28,12 +29,55 @@ def test_page_of_the_paper_is_drawn_with_its_nodes(name: str) -> None:
     assert len(figure.data["name"]) > 2
 
 
-def test_verdicts_on_the_pages_are_computed() -> None:
-    (verdict,) = EXPERIMENTS["vma-fig6"].run(Effort()).verdicts
-    assert verdict.holds is False
-    assert "9 and 4" in verdict.found
-    (verdict,) = EXPERIMENTS["vma-fig3"].run(Effort()).verdicts
-    assert verdict.found.startswith("4")
+def _holds(name: str, nets: dict[Order, Net]) -> dict[str, bool | None]:
+    return {each.claim.split(":")[0]: each.holds for each in page_claims(name, nets)}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_page_without_a_named_node_does_not_hold(name: str) -> None:
+    claim = "the page has what the text names"
+    page, order = PAGES[name]
+    for node in NAMED[name]:
+        nets = paper_nets()
+        assert _holds(name, nets)[claim] is True
+        there = nets[order].pages[page]
+        for nodes in (there.places, there.transitions, there.substitutions):
+            nodes.pop(node, None)
+        assert _holds(name, nets)[claim] is False
+
+
+def test_hierarchy_of_three_levels_holds() -> None:
+    nets = paper_nets()
+    assert set(_holds("vma-fig3", nets).values()) == {False}
+    nets["out"].pages["Broker"].substitutions.clear()
+    assert set(_holds("vma-fig3", nets).values()) == {True}
+
+
+def test_send_proc_of_the_printed_size_holds() -> None:
+    nets = paper_nets()
+    claim = "Send_Proc has 13 places and 7 transitions"
+    assert _holds("vma-fig6", nets)[claim] is False
+    page = nets["out"].pages["Send_Proc"]
+    place, transition = next(iter(page.places.values())), next(iter(page.transitions.values()))
+    page.places |= {f"more {n}": place for n in range(13 - len(page.places))}
+    page.transitions |= {f"more {n}": transition for n in range(7 - len(page.transitions))}
+    assert _holds("vma-fig6", nets)[claim] is True
+
+
+def test_orders_that_differ_in_broker_alone_hold() -> None:
+    nets = paper_nets()
+    claim = "only Broker differs between the orders"
+    assert _holds("vma-fig10", nets)[claim] is False
+    nets["in"].pages |= {name: page for name, page in nets["out"].pages.items() if name != "Broker"}
+    assert _holds("vma-fig10", nets)[claim] is True
+
+
+def test_get_without_a_guard_does_not_hold() -> None:
+    nets = paper_nets()
+    claim = "Get_Oldest_Msg waits by a guard until the next message has come"
+    assert _holds("vma-fig10", nets)[claim] is True
+    del nets["in"].pages["Broker"].transitions["Get_Oldest_Msg"]
+    assert _holds("vma-fig10", nets)[claim] is False
 
 
 def test_page_is_written_as_files(tmp_path: Path) -> None:

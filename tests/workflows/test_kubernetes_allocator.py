@@ -32,7 +32,7 @@ class FakeCluster:
         self.changes: list[tuple[str, int, bool]] = []
         self.failure: Exception | None = None
         self.meanwhile: list[int] = []
-        """What others set the number to, in turn, before each change; pods become ready then."""
+        """Numbers that others set, in turn, before each change; pods become ready then."""
 
     def read_namespaced_deployment_scale(self, name: str, namespace: str, **_: Any) -> Any:
         self._check(name, namespace)

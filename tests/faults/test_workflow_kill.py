@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 
+from bench.shared_faults.front_ends import started_again
 from bench.soak.workers import WorkerProcesses
 from dovemq.client import WorkflowClient
 from dovemq.client.errors import ClientError
 from dovemq.client.retrying import is_transient
 from dovemq.testing.local_redis import LocalRedisCluster
-from dovemq.testing.local_server import LocalServer, StartFailed
+from dovemq.testing.local_server import LocalServer
 from tests.acceptance.deployments import front_ends
 from tests.faults.worker_processes import CONSUMERS_MAX, TASKS, ManagedWorkers
 from tests.workflows.sample_jobs import TYPES
@@ -33,7 +34,6 @@ JOBS_PER_KILL = 8
 KILLS_MIN = 4
 KILLS_MAX = 120
 LEASE_SECONDS = 3
-STARTS_MAX = 5
 SECONDS_MAX = 600 + 5 * JOBS
 CALLS = 8
 """Requests of the test at a time."""
@@ -87,7 +87,7 @@ class ManyJobs:
 
     def _kill_server(self) -> None:
         self._servers[-1].kill()
-        _started_again(self._servers[-1])
+        started_again(self._servers[-1])
         self.servers_killed += 1
 
     async def _submitted(self, type_: str, number: int) -> str:
@@ -112,18 +112,6 @@ class ManyJobs:
                     if not is_transient(error):
                         raise
                 await asyncio.sleep(0.3)
-
-
-def _started_again(server: LocalServer) -> None:
-    """A machine under load may need longer than the limit of one start."""
-    for attempt in range(1, STARTS_MAX + 1):
-        try:
-            server.start()
-        except StartFailed:
-            if attempt == STARTS_MAX:
-                raise
-        else:
-            return
 
 
 def _topics(content: dict[str, Any]) -> set[str]:

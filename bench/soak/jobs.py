@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from typing import Any, Final, TypeVar
 
 from msgspec import Struct
@@ -25,6 +25,13 @@ TYPES: Final[dict[str, Document]] = {
 TOPICS: Final = ("A", "B", "C", "D")
 LEASE_SECONDS: Final = 5
 PATIENCE_SECONDS: Final = 60
+RETENTION_SECONDS: Final = 120
+"""Jobs that have ended are kept so long. With all jobs of a run in it the database would grow, and
+with it the part of it that the server holds in memory, which would look like a leak."""
+SECOND_LOOK_SECONDS: Final = 30.0
+"""An ended job is looked at once more after this time."""
+LIST_SECONDS: Final = 15.0
+LISTED_MAX: Final = 1_000
 AGAIN_SECONDS: Final = 0.5
 LOOK_SECONDS: Final = 60.0
 END_SECONDS_MAX: Final = 240.0
@@ -62,9 +69,11 @@ class JobServer(Struct, frozen=True):
 
 
 class JobAccount(Struct, frozen=True):
-    """`failures` were retried by hand; `dead` messages were taken from dead-letter topics."""
+    """`seen_again` jobs were looked at once more after their end; `failures` were retried by hand;
+    `dead` messages were taken from dead-letter topics."""
 
     submitted: int
+    seen_again: int
     failures: int
     dead: int
     findings: tuple[str, ...]
@@ -77,6 +86,8 @@ class JobStream:
         self._servers = servers
         self._rng = rng
         self._ended: dict[str, Document] = {}
+        self._later: dict[str, Document] = {}
+        self._listed: set[str] = set()
         self._failures = 0
         self._dead = 0
         self.submitted = 0
@@ -89,6 +100,7 @@ class JobStream:
                 "topics": {name: {"lease_seconds": LEASE_SECONDS} for name in used},
                 "attempts_max": ATTEMPTS_MAX,
                 "patience_seconds": PATIENCE_SECONDS,
+                "retention_seconds": RETENTION_SECONDS,
             }
             await self._asked(
                 functools.partial(WorkflowClient.put_workflow, type_=type_, content=body)
@@ -96,7 +108,7 @@ class JobStream:
 
     async def run(self, seconds: float, rate: float) -> JobAccount:
         """Submits for that time, and waits for the end of all jobs."""
-        draining = asyncio.create_task(self._drain())
+        beside = [asyncio.create_task(each()) for each in (self._drain, self._list)]
         try:
             jobs = await self._submitting(seconds, rate)
             done, stuck = await asyncio.wait(jobs, timeout=END_SECONDS_MAX) if jobs else ((), ())
@@ -105,15 +117,21 @@ class JobStream:
             for each in done:
                 each.result()
             findings = [f"{len(stuck)} jobs have no end"] if stuck else []
-            findings += judge(self._ended, await self._listed())
         finally:
-            draining.cancel()
-            await asyncio.wait([draining])
-        if not draining.cancelled():
-            draining.result()
+            for each in beside:
+                each.cancel()
+            await asyncio.wait(beside)
+        for each in beside:
+            if not each.cancelled():
+                each.result()
         await self._drain_once()
+        findings += judge(self._ended, self._later, self._listed)
         return JobAccount(
-            self.submitted, self._failures, self._dead, tuple(findings[:FINDINGS_MAX])
+            submitted=self.submitted,
+            seen_again=len(self._later),
+            failures=self._failures,
+            dead=self._dead,
+            findings=tuple(findings[:FINDINGS_MAX]),
         )
 
     async def _submitting(self, seconds: float, rate: float) -> list[asyncio.Task[None]]:
@@ -141,6 +159,18 @@ class JobStream:
                 await self._retry(job_id)
         job["timeline"] = await self._asked(lambda client: client.timeline(job_id))
         self._ended[job_id] = job
+        await asyncio.sleep(SECOND_LOOK_SECONDS)
+        await self._look_again(job_id)
+
+    async def _look_again(self, job_id: str) -> None:
+        """After a long outage the job may have been removed, as it should be."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + (RETENTION_SECONDS - SECOND_LOOK_SECONDS) / 2
+        try:
+            self._later[job_id] = await self._asked(lambda client: client.job(job_id))
+        except Refused as error:
+            if loop.time() < until:
+                self._later[job_id] = {"state": error.code, "ended_ms": None}
 
     async def _retry(self, job_id: str) -> None:
         """A retry whose answer is lost may have been done; the next look at the job tells."""
@@ -152,11 +182,12 @@ class JobStream:
                 raise
             await asyncio.sleep(AGAIN_SECONDS)
 
-    async def _listed(self) -> list[Document]:
-        listed: list[Document] = await self._asked(
-            lambda client: client.jobs(count_max=2 * self.submitted + BATCH)
-        )
-        return listed
+    async def _list(self) -> None:
+        """Notes all jobs that there are, also such as nobody submitted."""
+        while True:
+            await asyncio.sleep(LIST_SECONDS)
+            newest = await self._asked(lambda client: client.jobs(count_max=LISTED_MAX))
+            self._listed.update(job["job_id"] for job in newest)
 
     async def _asked(self, ask: Callable[[WorkflowClient], Awaitable[Any]]) -> Any:
         """Asks servers until one answers."""
@@ -193,18 +224,20 @@ async def _emptied(client: SqsClient, queue: str) -> int:
     return count
 
 
-def judge(ended: dict[str, Document], listed: Sequence[Document]) -> list[str]:
-    """Compares jobs as they were when they had ended with the last list, and returns findings."""
+def judge(
+    ended: Mapping[str, Document], later: Mapping[str, Document], listed: Set[str]
+) -> list[str]:
+    """Compares jobs as they were when they had ended with a later look, and returns findings.
+
+    `listed` are the ids of all jobs that there were.
+    """
     findings = [finding for job in ended.values() for finding in _wrong_with(job)]
-    by_id = {job["job_id"]: job for job in listed}
-    if surplus := by_id.keys() - ended.keys():
+    if surplus := listed - ended.keys():
         findings.append(f"{len(surplus)} jobs more than were submitted and ended")
-    if missing := ended.keys() - by_id.keys():
-        findings.append(f"{len(missing)} jobs have ended and are gone")
-    for job_id in by_id.keys() & ended.keys():
-        then, now = ended[job_id], by_id[job_id]
+    for job_id, now in later.items():
+        then = ended[job_id]
         if (then["state"], then["ended_ms"]) != (now["state"], now["ended_ms"]):
-            findings.append(f"{job_id} ended, and then was {now['state']} once more")
+            findings.append(f"{job_id} had ended, and then was {now['state']}")
     return findings
 
 

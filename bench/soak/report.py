@@ -65,7 +65,7 @@ def _jobs(services: Sequence[ServiceAccount]) -> Verdict:
     submitted = sum(each.jobs.submitted for each in services)
     return Verdict(
         "Every job ends exactly once, and each task sees one result of each task before it",
-        "no finding in the documents, timelines and lists of all jobs",
+        "no finding in documents and timelines at the end of jobs, in a later look, and in lists",
         not findings if submitted else None,
         "; ".join(findings) or f"{submitted} jobs",
     )
@@ -124,6 +124,7 @@ def counts(account: SoakAccount) -> dict[str, str | int | float]:
             sum(each.messages.failures.values()) for each in services
         ),
         "jobs": sum(each.jobs.submitted for each in services),
+        "jobs seen again after their end": sum(each.jobs.seen_again for each in services),
         "jobs that failed and were retried": sum(each.jobs.failures for each in services),
         "messages taken from dead-letter topics": sum(each.jobs.dead for each in services),
         "faults": fired.total(),

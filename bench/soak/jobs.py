@@ -34,7 +34,7 @@ LIST_SECONDS: Final = 15.0
 LISTED_MAX: Final = 1_000
 AGAIN_SECONDS: Final = 0.5
 LOOK_SECONDS: Final = 60.0
-END_SECONDS_MAX: Final = 240.0
+END_SECONDS_MAX: Final = 900.0
 """A job without an end so long after the last submission counts as stuck."""
 DRAIN_SECONDS: Final = 5.0
 BATCH: Final = 10

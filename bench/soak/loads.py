@@ -26,7 +26,7 @@ BODY_BYTES: Final = 256
 LEASE_SECONDS: Final = 5
 CLIENTS: Final = 3
 """Senders of each queue, and receivers."""
-OUTAGE_MS: Final = 300_000
+OUTAGE_MS: Final = 900_000
 DRAIN_MS: Final = 60_000
 """The time without any event after which a missing message counts as lost."""
 LINGER_MS: Final = 3_000

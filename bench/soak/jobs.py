@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import random
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from typing import Any, Final, TypeVar
 
@@ -30,6 +31,8 @@ RETENTION_SECONDS: Final = 120
 with it the part of it that the server holds in memory, which would look like a leak."""
 SECOND_LOOK_SECONDS: Final = 30.0
 """An ended job is looked at once more after this time."""
+CLOCK_SECONDS: Final = 10.0
+"""More than the clocks of servers jump."""
 LIST_SECONDS: Final = 15.0
 LISTED_MAX: Final = 1_000
 AGAIN_SECONDS: Final = 0.5
@@ -163,13 +166,12 @@ class JobStream:
         await self._look_again(job_id)
 
     async def _look_again(self, job_id: str) -> None:
-        """After a long outage the job may have been removed, as it should be."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + (RETENTION_SECONDS - SECOND_LOOK_SECONDS) / 2
+        """A job whose end was seen late, or after a long outage, may have been removed by then."""
+        until = self._ended[job_id]["ended_ms"] / 1_000 + RETENTION_SECONDS - CLOCK_SECONDS
         try:
             self._later[job_id] = await self._asked(lambda client: client.job(job_id))
         except Refused as error:
-            if loop.time() < until:
+            if time.time() < until:
                 self._later[job_id] = {"state": error.code, "ended_ms": None}
 
     async def _retry(self, job_id: str) -> None:

@@ -82,6 +82,9 @@ class RedisTopology:
                 return
             failure: Exception = RedisError("no server is known")
             for source in list(self._sources):
+                # Before it is asked: a call that is cancelled while a server does not answer
+                # must not make the next call begin with the same one.
+                self._ask_last(source)
                 try:
                     async with asyncio.timeout(LEARN_SECONDS_MAX):
                         (reply,) = await self.node(source).ask([("CLUSTER", "SLOTS")])
@@ -90,7 +93,6 @@ class RedisTopology:
                     failure = error
                 except TimeoutError:
                     failure = RedisError(f"{written_address(source)} does not answer")
-                self._ask_last(source)
             raise failure
 
     async def _take(self, source: RedisAddress, reply: Reply) -> None:
@@ -105,7 +107,6 @@ class RedisTopology:
                 masters[first : last + 1] = [_address(master, source)] * (last + 1 - first)
             self._masters = masters
         self.is_outdated = False
-        self._ask_last(source)
         await self._forget_others(dict.fromkeys(_members(source, reply)))
 
     def _ask_last(self, source: RedisAddress) -> None:

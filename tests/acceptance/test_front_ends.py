@@ -52,6 +52,14 @@ def await_front_ends(server: LocalServer, count: int) -> None:
         assert time.monotonic() < until, "the front ends do not see each other"
 
 
+def await_partitions(server: LocalServer, count: int) -> Any:
+    """The status with so many partitions: a front end reads their owners once a second at most."""
+    until = time.monotonic() + SEEN_SECONDS_MAX
+    while len((found := status(server))["partitions"]) < count:
+        assert time.monotonic() < until, "the front end does not see the partitions"
+    return found
+
+
 def client_of(server: LocalServer) -> Any:
     config = Config(retries={"total_max_attempts": 1})
     return boto3.client("sqs", config=config, **server.boto3_kwargs)
@@ -64,7 +72,7 @@ def test_status_lists_front_ends_owners_and_links(three: Deployment, store: str)
         url = sqs.create_queue(QueueName=f"status-{number}")["QueueUrl"]
         sqs.send_message(QueueUrl=url, MessageBody="hello")
     sqs.close()
-    found = status(first)
+    found = await_partitions(first, FRONT_ENDS)
     assert (found["database"], found["lease"]) == (store, True)
     living = {each["front_end"] for each in found["front_ends"]}
     assert len(living) == FRONT_ENDS

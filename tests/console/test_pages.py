@@ -29,7 +29,7 @@ def test_overview_shows_totals_alerts_and_the_largest_queues(site: Site, page: P
     alert = page.get_by_role("listitem").filter(has_text="dead-letters")
     expect(alert.get_by_role("link", name="orders-dead")).to_be_visible()
     expect(page.get_by_text("Healthy")).to_be_visible()
-    alert.get_by_role("link").click()
+    alert.get_by_role("link", name="orders-dead").click()
     expect(page.get_by_role("heading", name="orders-dead")).to_be_visible()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from dovemq.core.drawing import IndexTuple
 from dovemq.stores.shared_index import moving, partition
-from dovemq.stores.shared_index.moving import PlainMoves, SerialMoves, TupleMove
+from dovemq.stores.shared_index.moving import PlainMoves, SerialMoves, TupleClaims, TupleMove
 from dovemq.stores.shared_index.ports import BodyRow, Span
 from dovemq.testing import memory_tables
 from dovemq.testing.memory_tables import MemoryIndexTables
@@ -65,8 +65,8 @@ def settles_without_a_note(patch: pytest.MonkeyPatch) -> None:
 
 
 def claims_by_plain_writes(patch: pytest.MonkeyPatch) -> None:
-    async def claim(self: SerialMoves, moves: Sequence[TupleMove]) -> list[TupleMove]:
-        return await self._plain.change(moves)
+    async def claim(self: SerialMoves, moves: Sequence[TupleMove]) -> TupleClaims:
+        return await self._plain.claim(moves)
 
     patch.setattr(SerialMoves, "claim", claim)
 

@@ -52,9 +52,17 @@ class TupleMove(Struct, frozen=True):
     after: IndexTuple
 
 
+class TupleClaims(Struct, frozen=True):
+    """`won` are the moves that succeeded, perhaps to a later T. `unclaimed` are tuples that nobody
+    has claimed: the database did not decide in time. All others belong to another front end."""
+
+    won: Sequence[TupleMove]
+    unclaimed: Sequence[IndexTuple] = ()
+
+
 class TupleMoves(Protocol):
-    async def claim(self, moves: Sequence[TupleMove]) -> list[TupleMove]:
-        """Hide messages that are received; the moves that succeeded, perhaps to a later T."""
+    async def claim(self, moves: Sequence[TupleMove]) -> TupleClaims:
+        """Hide messages that are received."""
 
     async def change(self, moves: Sequence[TupleMove]) -> list[TupleMove]:
         """Move the tuples of leases that this caller holds; the moves that succeeded."""
@@ -75,8 +83,8 @@ class PlainMoves:
         self._now_ms = now_ms
         self._statistics = statistics
 
-    async def claim(self, moves: Sequence[TupleMove]) -> list[TupleMove]:
-        return await self.change(moves)
+    async def claim(self, moves: Sequence[TupleMove]) -> TupleClaims:
+        return TupleClaims(await self.change(moves))
 
     async def change(self, moves: Sequence[TupleMove]) -> list[TupleMove]:
         after = await self.insert([move.after for move in moves])
@@ -155,9 +163,10 @@ class SerialMoves:
         self._new_claim = new_claim
         self._statistics = statistics
 
-    async def claim(self, moves: Sequence[TupleMove]) -> list[TupleMove]:
-        won = await asyncio.gather(*(self._claim(move) for move in moves))
-        return await self._follow([move for move in won if move is not None])
+    async def claim(self, moves: Sequence[TupleMove]) -> TupleClaims:
+        outcomes = await asyncio.gather(*(self._claim(move) for move in moves))
+        won = await self._follow([each for each in outcomes if isinstance(each, TupleMove)])
+        return TupleClaims(won, [each for each in outcomes if isinstance(each, IndexTuple)])
 
     async def change(self, moves: Sequence[TupleMove]) -> list[TupleMove]:
         won = await asyncio.gather(*(self._swapped(move, _row_of(move.before)) for move in moves))
@@ -168,7 +177,8 @@ class SerialMoves:
         """Move the tuples after the claim rows. A crash before leaves this to the next reader."""
         return await self._plain.change(won) if won else []
 
-    async def _claim(self, move: TupleMove) -> TupleMove | None:
+    async def _claim(self, move: TupleMove) -> TupleMove | IndexTuple | None:
+        """The move that succeeded, the tuple if nobody has claimed it, or None."""
         before = move.before
         expected = _row_of(before) if before.generation else None
         found = await self._swapped(move, expected)
@@ -178,14 +188,14 @@ class SerialMoves:
         if found is True:
             return move
         if not isinstance(found, ClaimRow):
-            return None
+            return before
         self._statistics.refused += 1
         if found.due_ms > self._now_ms():
             await self._repair(before, found)
             return None
         return await self._claim_from(found, move)
 
-    async def _claim_from(self, found: ClaimRow, move: TupleMove) -> TupleMove | None:
+    async def _claim_from(self, found: ClaimRow, move: TupleMove) -> TupleMove | IndexTuple | None:
         """Claim by the row, whose tuple its claimer may not have inserted; that lease is over."""
         after = msgspec.structs.replace(
             move.after,
@@ -195,8 +205,9 @@ class SerialMoves:
             first_received_ms=found.first_received_ms,
         )
         renewed = TupleMove(move.before, after)
-        if await self._swapped(renewed, found) is not True:
-            return None
+        outcome = await self._swapped(renewed, found)
+        if outcome is not True:
+            return move.before if outcome in (None, found) else None
         await self._plain.insert([after])
         await self._plain.remove([_tuple_of(found, move.before)])
         return renewed

@@ -138,15 +138,18 @@ class IndexReceiving:
             return []
         sequences = [move.before.sequence for move in moves]
         try:
-            won, rows = await asyncio.gather(
+            claims, rows = await asyncio.gather(
                 self._moves.claim(moves), self._tables.bodies(self._queue, sequences)
             )
         except BaseException:
             for move in moves:
                 self._own.claimed.pop(move.before)
             raise
-        self._statistics.claims += len(won)
-        return await self._sorted_out(won, rows, spent, now_ms)
+        for each in claims.unclaimed:
+            # Else no receive of this front end would ever look at it again.
+            self._own.claimed.pop(each)
+        self._statistics.claims += len(claims.won)
+        return await self._sorted_out(claims.won, rows, spent, now_ms)
 
     async def _sorted_out(
         self, won: Sequence[TupleMove], rows: dict[int, BodyRow], spent: set[int], now_ms: int

@@ -1,6 +1,7 @@
 """Viewers share what is read for them: rows of queues at rest, the audit log, owners."""
 
 import asyncio
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -190,3 +191,24 @@ async def test_read_that_takes_long_is_made_less_often() -> None:
     found = [await shared.current(now_ms) for now_ms in (1, INTERVAL_MS + 1, pause_ms + 1)]
     assert found == [1, 1, pause_ms + 1]
     assert read_at == [1, pause_ms + 1]
+
+
+async def test_failure_of_a_read_whose_viewers_have_gone_is_not_reported() -> None:
+    reported: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+
+    gone = asyncio.Event()
+
+    async def fail(_: int) -> None:
+        await gone.wait()
+        raise Busy("the store is slow")
+
+    viewer = asyncio.create_task(SharedRead(fail).current(0))
+    await asyncio.sleep(0)
+    viewer.cancel()
+    await asyncio.wait([viewer])
+    gone.set()
+    await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()})
+    del viewer
+    gc.collect()
+    assert reported == []

@@ -15,6 +15,7 @@ import msgspec
 from dovemq.core.errors import AuditUnwritable
 from dovemq.server.audit_files import AuditFiles
 from dovemq.service.audit import Audit, AuditEntry
+from dovemq.system.outcomes import let_go_unread
 
 log = logging.getLogger(__name__)
 
@@ -66,8 +67,8 @@ class DurableAudit:
         line = msgspec.json.encode(_document(self._sequence, entry)) + b"\n"
         self._lines.append((self._sequence, line))
         written = asyncio.get_running_loop().create_future()
-        # Nobody reads the outcome if the client has disconnected.
-        written.add_done_callback(lambda done: done.cancelled() or done.exception())
+        # The client may have disconnected.
+        let_go_unread(written)
         self._waiters.append(written)
         self._write_soon()
         return written

@@ -5,6 +5,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final, Generic, TypeVar
 
+from dovemq.system.outcomes import let_go_unread
+
 INTERVAL_MS: Final = 1_000
 REST_FACTOR: Final = 20
 """The pause between two reads is at least this many times what the last one has taken."""
@@ -34,6 +36,7 @@ class SharedRead(Generic[T]):
                 return value
         if self._reading is None or self._reading.done():
             self._reading = asyncio.get_running_loop().create_task(self._renewed(now_ms))
+            let_go_unread(self._reading)
         # The read outlives the viewer who has started it: others wait for it too.
         return await asyncio.shield(self._reading)
 

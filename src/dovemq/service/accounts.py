@@ -32,6 +32,7 @@ from dovemq.core.accounts import (
 from dovemq.core.ports import Catalogue, Clock
 from dovemq.service.passwords import Passwords
 from dovemq.service.register import NO_QUOTAS, Register
+from dovemq.system.outcomes import let_go_unread
 
 T = TypeVar("T")
 Edit = Callable[[Account], Account]
@@ -215,8 +216,7 @@ class Accounts:
                 return await change
 
         changing = asyncio.ensure_future(changed())
-        # Read the exception, so that asyncio does not log it when the caller has gone.
-        changing.add_done_callback(lambda done: done.cancelled() or done.exception())
+        let_go_unread(changing)
         return await asyncio.shield(changing)
 
     async def _add(

@@ -28,6 +28,7 @@ from msgspec import Struct
 from dovemq.core.drawing import IndexTuple
 from dovemq.core.errors import UnavailableError
 from dovemq.stores.shared_index.ports import IndexTables, Span
+from dovemq.system.outcomes import let_go_unread
 
 BUCKET_MS: Final = 10_000
 LIST_MS: Final = 1_000
@@ -132,8 +133,7 @@ class Buckets:
         elif at_ms - self._listed_ms >= LIST_MS:
             if self._listing is None or self._listing.done():
                 self._listing = asyncio.get_running_loop().create_task(self._read_list(at_ms))
-                # All who wait may have gone when it fails.
-                self._listing.add_done_callback(lambda done: done.cancelled() or done.exception())
+                let_go_unread(self._listing)
             await asyncio.shield(self._listing)
 
     async def _read_list(self, at_ms: int) -> None:

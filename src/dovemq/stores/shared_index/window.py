@@ -15,6 +15,7 @@ from dovemq.core import limits
 from dovemq.core.drawing import IndexTuple
 from dovemq.stores.shared_index.buckets import Buckets
 from dovemq.stores.shared_index.memory import OwnDoings
+from dovemq.system.outcomes import let_go_unread
 
 READS_MAX: Final = 2
 SPARE: Final = 8
@@ -45,8 +46,7 @@ class SharedWindow:
         if waiting is None:
             waiting = self._waiting = _Round()
             waiting.read = asyncio.get_running_loop().create_task(self._read(waiting))
-            # All who wait may have gone when it fails.
-            waiting.read.add_done_callback(lambda done: done.cancelled() or done.exception())
+            let_go_unread(waiting.read)
         waiting.size = max(waiting.size, size)
         waiting.count += count
         waiting.now_ms = max(waiting.now_ms, now_ms)

@@ -178,7 +178,7 @@ def test_result_that_json_cannot_hold_fails_the_task() -> None:
 
 
 def test_next_task_is_done_while_the_message_of_the_last_is_deleted() -> None:
-    """With two consumers: two tasks and two deletions at a time, and no more."""
+    """Two consumers do two tasks and two deletions at a time, and no more."""
     settled: list[str] = []
 
     async def at_once(_: TaskCall) -> str:
